@@ -1,0 +1,12 @@
+//! hotlap: a declarative benchmark-suite runner for HTTP servers.
+//!
+//! Data flows one way, top to bottom, and the modules stand in that order:
+//! suite text → typed suite → spec (every cell resolved) → trials executed →
+//! records on disk → statistics → report. `tests/layering.rs` holds which
+//! module may import which; `ARCHITECTURE.md` is the map.
+
+pub mod units;
+
+pub mod ids;
+
+pub mod diagnostic;
