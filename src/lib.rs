@@ -10,3 +10,5 @@ pub mod units;
 pub mod ids;
 
 pub mod diagnostic;
+
+pub mod spec;
