@@ -12,3 +12,5 @@ pub mod ids;
 pub mod diagnostic;
 
 pub mod spec;
+
+pub mod suite;

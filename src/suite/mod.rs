@@ -1,0 +1,57 @@
+//! The suite file: from text to a typed suite, with every mistake of the file
+//! found at once. `source` reads the file, `schema` is what may be written,
+//! `recover` reads on after a mistake, `resolve` turns what was written into
+//! `model`, what it means.
+
+mod code;
+mod model;
+mod recover;
+mod resolve;
+mod schema;
+mod source;
+mod template;
+mod written;
+
+pub use code::CODES;
+pub(crate) use code::{BAD_REQUEST, BAD_TEMPLATE, BAD_VALUE, CONFLICT, MISSING, NO_CELLS, NOT_YET};
+pub use model::{
+    Amount, At, Command, ExpectKeys, Load, LoadKeys, Order, Override, Profile, ReadyKeys,
+    Requirement, Run, Selector, Server, ServerKeys, Setting, Suite, Template, Toggle, Tool, Value,
+};
+pub(crate) use resolve::check_target;
+pub use source::{ReadError, read};
+
+use crate::diagnostic::{Diagnostic, Severity, SourceText};
+use std::path::Path;
+
+/// A suite with what is to be said of it.
+#[derive(Debug)]
+pub struct Checked {
+    /// The suite; none where it has an error.
+    pub suite: Option<Suite>,
+    /// Errors and warnings, in the order in which they were found.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads a suite's text. `folder` is where its paths start, `name` its file's stem.
+pub fn check(source: &SourceText, name: &str, folder: &Path) -> Checked {
+    let recovered = recover::read(&source.text);
+    let mut diagnostics = recovered.diagnostics;
+    let (suite, more) = resolve::suite(recovered.file, name, folder);
+    // Of a file that is half unread, what seems missing or unknown may stand in the other half.
+    let keep = |diagnostic: &Diagnostic| {
+        recovered.is_toml
+            || !matches!(
+                diagnostic.code,
+                MISSING | code::UNKNOWN_NAME | code::NO_EFFECT
+            )
+    };
+    diagnostics.extend(more.into_iter().filter(keep));
+    let bad = diagnostics
+        .iter()
+        .any(|diagnostic| diagnostic.severity == Severity::Error);
+    Checked {
+        suite: (!bad).then_some(suite),
+        diagnostics,
+    }
+}

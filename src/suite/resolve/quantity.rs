@@ -1,0 +1,363 @@
+//! Single values: units, numbers with bounds, templates, commands.
+
+use super::Resolver;
+use crate::diagnostic::Diagnostic;
+use crate::suite::code;
+use crate::suite::model::{At, Command, Order, Template};
+use crate::suite::recover::nearest;
+use crate::suite::schema::Opt;
+use crate::suite::template::{self, Fault};
+use crate::suite::written::{Repetitions, Words};
+use crate::units::{self, UnitError};
+use std::fmt::Display;
+use std::time::Duration;
+use toml::Spanned;
+
+impl Resolver {
+    pub(super) fn duration(&mut self, text: Opt<String>) -> Option<Duration> {
+        self.unit(text, units::parse_duration).map(|at| at.value)
+    }
+
+    /// A duration that is more than nothing.
+    pub(super) fn positive_duration(&mut self, text: Opt<String>) -> Option<Duration> {
+        self.positive_duration_at(text).map(|at| at.value)
+    }
+
+    pub(super) fn positive_duration_at(&mut self, text: Opt<String>) -> Option<At<Duration>> {
+        let at = self.unit(text, units::parse_duration)?;
+        if at.value.is_zero() {
+            self.say(Diagnostic::error(
+                code::BAD_VALUE,
+                "this cannot be zero",
+                at.span,
+            ));
+            return None;
+        }
+        Some(at)
+    }
+
+    /// Shorter intervals would measure the sampler, longer ones would see nothing.
+    pub(super) fn sample_interval(&mut self, text: Opt<String>) -> Option<Duration> {
+        let at = self.unit(text, units::parse_duration)?;
+        if at.value < Duration::from_millis(10) || at.value > Duration::from_mins(1) {
+            self.say(Diagnostic::error(
+                code::BAD_VALUE,
+                "processes are sampled every 10 ms to 60 s",
+                at.span,
+            ));
+            return None;
+        }
+        Some(at.value)
+    }
+
+    pub(super) fn share(&mut self, text: Opt<String>) -> Option<f64> {
+        self.unit(text, units::parse_share).map(|at| at.value)
+    }
+
+    pub(super) fn bytes(&mut self, text: Opt<String>) -> Option<At<u64>> {
+        self.unit(text, units::parse_bytes)
+    }
+
+    fn unit<T>(
+        &mut self,
+        text: Opt<String>,
+        parse: fn(&str) -> Result<T, UnitError>,
+    ) -> Option<At<T>> {
+        let text = text?;
+        match parse(text.get_ref()) {
+            Ok(value) => Some(At::new(value, text.span())),
+            Err(error) => {
+                self.say(
+                    Diagnostic::error(code::BAD_UNIT, error.message, text.span()).help(error.help),
+                );
+                None
+            }
+        }
+    }
+
+    /// A number that is at least `least`.
+    pub(super) fn at_least<T: PartialOrd + Display + Copy>(
+        &mut self,
+        number: Opt<T>,
+        least: T,
+        what: &str,
+    ) -> Option<T> {
+        let number = number?;
+        if *number.get_ref() < least {
+            self.say(
+                Diagnostic::error(
+                    code::BAD_VALUE,
+                    format!("`{what}` must be at least {least}"),
+                    number.span(),
+                )
+                .label("too small"),
+            );
+            return None;
+        }
+        Some(number.into_inner())
+    }
+
+    pub(super) fn repetitions(&mut self, repetitions: Opt<Repetitions>) -> Option<u32> {
+        let repetitions = repetitions?;
+        let span = repetitions.span();
+        match repetitions.into_inner() {
+            Repetitions::Number(number) => {
+                self.at_least(Some(Spanned::new(span, number)), 1, "repetitions")
+            }
+            Repetitions::Auto => {
+                self.say(
+                    Diagnostic::error(
+                        code::NOT_YET,
+                        "`\"auto\"` is part of the suite format, but not of this version",
+                        span,
+                    )
+                    .help("write a number of trials; 10 is the default"),
+                );
+                None
+            }
+        }
+    }
+
+    pub(super) fn order(&mut self, order: Opt<String>) -> Option<Order> {
+        let order = order?;
+        match order.get_ref().as_str() {
+            "shuffled" => Some(Order::Shuffled),
+            "sequential" => Some(Order::Sequential),
+            "random" => Some(Order::Random),
+            other => {
+                let known = ["shuffled", "sequential", "random"];
+                let diagnostic = Diagnostic::error(
+                    code::BAD_VALUE,
+                    format!("there is no order `{other}`"),
+                    order.span(),
+                );
+                self.say(match nearest(other, &known) {
+                    Some(right) => diagnostic.label(format!("did you mean `{right}`?")),
+                    None => diagnostic.help("write \"shuffled\", \"sequential\" or \"random\""),
+                });
+                None
+            }
+        }
+    }
+
+    pub(super) fn status(&mut self, status: Opt<u16>) -> Option<At<u16>> {
+        let status = status?;
+        if !(100..=599).contains(status.get_ref()) {
+            self.say(Diagnostic::error(
+                code::BAD_VALUE,
+                format!("{} is not a status of HTTP", status.get_ref()),
+                status.span(),
+            ));
+            return None;
+        }
+        Some(At::new(*status.get_ref(), status.span()))
+    }
+
+    /// A text that is rendered for each cell. `value` says whether it stands in a toggle.
+    pub(super) fn template(&mut self, text: Spanned<String>, value: bool) -> Template {
+        let span = text.span();
+        let at = At::new(text.into_inner(), span);
+        self.check_template(&at, value);
+        at
+    }
+
+    fn check_template(&mut self, text: &Template, value: bool) {
+        if text.value.contains('\0') {
+            self.say(Diagnostic::error(
+                code::BAD_VALUE,
+                "a zero byte cannot be passed to a process",
+                text.span.clone(),
+            ));
+        }
+        let toggles: Vec<String> = self.toggles.iter().map(|(name, _)| name.clone()).collect();
+        for fault in template::check(&text.value, &toggles, value) {
+            let span = text.span.clone();
+            self.say(match fault {
+                Fault::Syntax { message, help } => {
+                    let diagnostic = Diagnostic::error(
+                        code::BAD_TEMPLATE,
+                        format!("this template does not parse: {message}"),
+                        span,
+                    );
+                    match help {
+                        Some(help) => diagnostic.help(help),
+                        None => diagnostic,
+                    }
+                }
+                Fault::Name { message, help } => {
+                    Diagnostic::error(code::UNKNOWN_VARIABLE, message, span).help(help)
+                }
+                Fault::Later(name) => Diagnostic::error(
+                    code::NOT_YET,
+                    format!(
+                        "`{{{{ {name} }}}}` is part of the suite format, but not of this version"
+                    ),
+                    span,
+                ),
+            });
+        }
+    }
+
+    /// A command whose arguments are rendered for each cell.
+    pub(super) fn command(&mut self, words: Spanned<Words>, value: bool) -> Command {
+        let command = self.split(words);
+        for word in &command.value {
+            self.check_template(word, value);
+        }
+        // A command that could not be split has been complained of.
+        let unsplit = self.out.last().is_some_and(|last| {
+            last.code == code::BAD_COMMAND && last.offset() == command.span.start
+        });
+        let first = command.value.first();
+        if !unsplit && first.is_none_or(|word| word.value.trim().is_empty()) {
+            self.say(
+                Diagnostic::error(
+                    code::BAD_COMMAND,
+                    "this command is empty",
+                    command.span.clone(),
+                )
+                .help("write the program and its arguments: \"node index.js\""),
+            );
+        }
+        if let Some(word) = command.value.first()
+            && sets_a_variable(&word.value)
+        {
+            self.say(
+                Diagnostic::error(
+                    code::BAD_COMMAND,
+                    format!("`{}` is no program", word.value),
+                    word.span.clone(),
+                )
+                .help("variables go into `env`: env = { NAME = \"value\" }"),
+            );
+        }
+        command
+    }
+
+    /// Arguments behind a command; there may be none.
+    pub(super) fn arguments(&mut self, words: Spanned<Words>, value: bool) -> Command {
+        let command = self.split(words);
+        for word in &command.value {
+            self.check_template(word, value);
+        }
+        command
+    }
+
+    pub(super) fn split(&mut self, words: Spanned<Words>) -> Command {
+        let span = words.span();
+        let arguments = match words.into_inner() {
+            Words::List(list) => {
+                let at = |word: Spanned<String>| {
+                    let span = word.span();
+                    At::new(word.into_inner(), span)
+                };
+                list.into_iter().map(at).collect()
+            }
+            Words::Line(line) => self.split_line(&line, &span),
+        };
+        At::new(arguments, span)
+    }
+
+    fn split_line(&mut self, line: &str, span: &std::ops::Range<usize>) -> Vec<Template> {
+        match split_outside_templates(line) {
+            Ok(words) => {
+                let meant_for_a_shell = words.iter().any(|word| {
+                    matches!(
+                        word.as_str(),
+                        "|" | "||" | "&&" | ";" | ">" | ">>" | "<" | "&" | "2>&1"
+                    )
+                });
+                if meant_for_a_shell {
+                    self.say(
+                        Diagnostic::error(
+                            code::BAD_COMMAND,
+                            "no shell reads this command, so its operators would become arguments",
+                            span.clone(),
+                        )
+                        .help("write [\"sh\", \"-c\", \"…\"] where you want a shell"),
+                    );
+                }
+                words
+                    .into_iter()
+                    .map(|word| At::new(word, span.clone()))
+                    .collect()
+            }
+            Err(message) => {
+                self.say(
+                    Diagnostic::error(code::BAD_COMMAND, message, span.clone())
+                        .help("close the quote, or write the arguments as an array"),
+                );
+                Vec::new()
+            }
+        }
+    }
+}
+
+/// Whether a word is what a shell takes for `NAME=value`.
+fn sets_a_variable(word: &str) -> bool {
+    let name = word.split_once('=').map_or("", |(name, _)| name);
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Splits a line like a shell would, but never inside `{{ … }}` or `{% … %}`:
+/// what a template says is one piece, spaces and quotes and all.
+fn split_outside_templates(line: &str) -> Result<Vec<String>, String> {
+    let mut plain = String::new();
+    let mut kept: Vec<&str> = Vec::new();
+    let mut rest = line;
+    while let Some((at, close)) = ["{{", "{%"]
+        .iter()
+        .zip(["}}", "%}"])
+        .filter_map(|(open, close)| rest.find(open).map(|at| (at, close)))
+        .min_by_key(|(at, _)| *at)
+    {
+        let Some(length) = rest[at..].find(close) else {
+            break;
+        };
+        plain.push_str(&rest[..at]);
+        plain.push(PLACE);
+        kept.push(&rest[at..at + length + 2]);
+        rest = &rest[at + length + 2..];
+    }
+    plain.push_str(rest);
+    let words = shell_words::split(&plain).map_err(|_| "a quote is not closed".to_owned())?;
+    let mut kept = kept.into_iter();
+    Ok(words
+        .into_iter()
+        .map(|word| {
+            let mut out = String::new();
+            for (index, piece) in word.split(PLACE).enumerate() {
+                if index > 0 {
+                    out.push_str(kept.next().unwrap_or_default());
+                }
+                out.push_str(piece);
+            }
+            out
+        })
+        .collect())
+}
+
+/// Stands for a template while a line is split: a noncharacter of Unicode.
+const PLACE: char = '\u{fdd1}';
+
+#[cfg(test)]
+mod tests {
+    use super::split_outside_templates;
+
+    #[test]
+    fn commands_split_before_they_are_rendered() {
+        let split = |line: &str| split_outside_templates(line).unwrap();
+        assert_eq!(split("node index.js"), ["node", "index.js"]);
+        assert_eq!(split("a 'b c' \"d\\\"e\""), ["a", "b c", "d\"e"]);
+        assert_eq!(
+            split("x --port={{ port }} {% if toggles.a == 'b c' %}--on{% endif %}"),
+            [
+                "x",
+                "--port={{ port }}",
+                "{% if toggles.a == 'b c' %}--on{% endif %}"
+            ]
+        );
+        assert!(split_outside_templates("a 'b").is_err());
+    }
+}

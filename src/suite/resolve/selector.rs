@@ -1,0 +1,96 @@
+//! Selectors: which cells are meant, by the names of axes and values.
+
+use super::Resolver;
+use crate::diagnostic::Diagnostic;
+use crate::suite::code;
+use crate::suite::model::{At, Selector};
+use crate::suite::schema;
+use toml::Spanned;
+
+impl Resolver {
+    pub(super) fn excludes(&mut self, matrix: schema::Matrix) -> Vec<At<Selector>> {
+        let excludes = matrix.exclude.unwrap_or_default();
+        excludes
+            .into_iter()
+            .map(|one| self.selector_at(one, "exclude"))
+            .collect()
+    }
+
+    pub(super) fn selector_at(
+        &mut self,
+        selector: Spanned<schema::Selector>,
+        what: &str,
+    ) -> At<Selector> {
+        let span = selector.span();
+        if selector.get_ref().0.is_empty() && what == "exclude" {
+            self.say(
+                Diagnostic::error(code::BAD_VALUE, "this excludes every cell", span.clone())
+                    .help("name an axis and its value: { compression = \"gzip\" }"),
+            );
+        }
+        At::new(self.selector(selector.into_inner(), what), span)
+    }
+
+    pub(super) fn selector(&mut self, selector: schema::Selector, what: &str) -> Selector {
+        let mut axes = Vec::new();
+        for (axis, choices) in selector.0 {
+            let span = choices.span();
+            let values = choices.into_inner().0;
+            if values.len() > 1 && what == "baseline" {
+                self.say(Diagnostic::error(
+                    code::BAD_VALUE,
+                    "a baseline has one value of an axis",
+                    span.clone(),
+                ));
+            }
+            let Some(known) = self.axis(&axis) else {
+                continue;
+            };
+            for value in &values {
+                let name = &value.get_ref().0;
+                if !known.contains(name) {
+                    // A value that stands alone has the place of the whole.
+                    let place = if value.span().is_empty() {
+                        span.clone()
+                    } else {
+                        value.span()
+                    };
+                    self.unknown(
+                        &format!("value of `{}` called", axis.get_ref()),
+                        name,
+                        place,
+                        &known,
+                    );
+                }
+            }
+            axes.push((
+                axis.into_inner(),
+                values
+                    .into_iter()
+                    .map(|value| value.into_inner().0)
+                    .collect(),
+            ));
+        }
+        Selector { axes }
+    }
+
+    /// The values that an axis has.
+    fn axis(&mut self, axis: &Spanned<String>) -> Option<Vec<String>> {
+        let name = axis.get_ref().as_str();
+        match name {
+            "server" => return Some(self.servers.clone()),
+            "load" => return Some(self.loads.clone()),
+            _ => {}
+        }
+        if let Some((_, values)) = self.toggles.iter().find(|(toggle, _)| toggle == name) {
+            return Some(values.clone());
+        }
+        let known: Vec<String> = ["server", "load"]
+            .into_iter()
+            .map(str::to_owned)
+            .chain(self.toggles.iter().map(|(toggle, _)| toggle.clone()))
+            .collect();
+        self.unknown("axis", name, axis.span(), &known);
+        None
+    }
+}

@@ -1,0 +1,203 @@
+//! Toggles: named axes with named values, and what each value sets.
+
+use super::Resolver;
+use crate::diagnostic::Diagnostic;
+use crate::suite::code;
+use crate::suite::model::{At, LoadKeys, ServerKeys, Setting, Toggle, Value};
+use crate::suite::schema;
+use crate::suite::written::{Entries, Scalar, Values};
+use toml::Spanned;
+
+/// Each toggle with the names of its values.
+pub(super) fn values_by_name(toggles: &Entries<schema::Toggle>) -> Vec<(String, Vec<String>)> {
+    toggles
+        .0
+        .iter()
+        .map(|(name, toggle)| {
+            let mut values: Vec<String> = match toggle.values.as_ref().map(Spanned::get_ref) {
+                Some(Values::Scalars(list)) => {
+                    list.iter().map(|value| value.get_ref().0.clone()).collect()
+                }
+                Some(Values::Named(entries)) => super::names(entries),
+                None => Vec::new(),
+            };
+            // A value that is there twice is said elsewhere.
+            let mut seen = Vec::new();
+            values.retain(|value| {
+                !seen.contains(value) && {
+                    seen.push(value.clone());
+                    true
+                }
+            });
+            (name.get_ref().clone(), values)
+        })
+        .collect()
+}
+
+impl Resolver {
+    pub(super) fn toggles(&mut self, toggles: Entries<schema::Toggle>) -> Vec<Toggle> {
+        toggles
+            .0
+            .into_iter()
+            .map(|(name, toggle)| self.toggle(name, toggle))
+            .collect()
+    }
+
+    fn toggle(&mut self, name: Spanned<String>, mut toggle: schema::Toggle) -> Toggle {
+        self.name(&name, "toggle");
+        if matches!(name.get_ref().as_str(), "server" | "load") {
+            self.say(
+                Diagnostic::error(
+                    code::RESERVED,
+                    format!("`{}` is an axis of every suite", name.get_ref()),
+                    name.span(),
+                )
+                .help("give the toggle another name"),
+            );
+        }
+        let servers = self.scope(toggle.servers.take(), "server");
+        let loads = self.scope(toggle.loads.take(), "load");
+        if let Some(label) = toggle.label.take() {
+            self.say(
+                Diagnostic::error(
+                    code::NO_EFFECT,
+                    "a toggle has no label of its own",
+                    label.span(),
+                )
+                .help("its values may have labels: values.NAME = { label = \"…\" }"),
+            );
+        }
+        let values = self.values(&name, toggle);
+        let span = name.span();
+        Toggle {
+            name: At::new(name.into_inner(), span),
+            servers,
+            loads,
+            values,
+        }
+    }
+
+    fn values(&mut self, name: &Spanned<String>, mut toggle: schema::Toggle) -> Vec<Value> {
+        let written = toggle.values.take();
+        let span = written.as_ref().map_or_else(|| name.span(), Spanned::span);
+        let under = self.setting(toggle.into_setting(), true);
+        let values = match written.map(Spanned::into_inner) {
+            Some(Values::Scalars(list)) => self.scalars(list, &under),
+            Some(Values::Named(entries)) => entries
+                .0
+                .into_iter()
+                .map(|(name, setting)| {
+                    self.name(&name, "value");
+                    let mut setting = setting.into_inner();
+                    let label = self.label(setting.label.take(), name.get_ref());
+                    let at = At::new(name.get_ref().clone(), name.span());
+                    Value {
+                        name: at,
+                        label,
+                        setting: self.setting(setting, true).over(&under),
+                    }
+                })
+                .collect(),
+            None => Vec::new(),
+        };
+        if values.is_empty() {
+            self.say(
+                Diagnostic::error(
+                    code::MISSING,
+                    format!("the toggle `{}` has no values", name.get_ref()),
+                    span,
+                )
+                .help("write `values = [1, 2, 4]`, or `values.off = {}` and `values.on = { … }`"),
+            );
+        }
+        values
+    }
+
+    fn scalars(&mut self, list: Vec<Spanned<Scalar>>, under: &Setting) -> Vec<Value> {
+        let mut values: Vec<Value> = Vec::new();
+        for scalar in list {
+            let span = scalar.span();
+            let text = scalar.into_inner().0;
+            self.name(&Spanned::new(span.clone(), text.clone()), "value");
+            if let Some(first) = values.iter().find(|value| value.name.value == text) {
+                let first = first.name.span.clone();
+                self.say(
+                    Diagnostic::error(
+                        code::DUPLICATE,
+                        format!("the value `{text}` is there twice"),
+                        span,
+                    )
+                    .label("again here")
+                    .and(first, "first here"),
+                );
+                continue;
+            }
+            values.push(Value {
+                label: text.clone(),
+                name: At::new(text, span),
+                setting: under.clone(),
+            });
+        }
+        values
+    }
+
+    /// The names in `servers` or `loads` of a toggle.
+    fn scope(&mut self, names: Option<Vec<Spanned<String>>>, what: &str) -> Option<Vec<String>> {
+        let names = names?;
+        let known = if what == "server" {
+            self.servers.clone()
+        } else {
+            self.loads.clone()
+        };
+        for name in &names {
+            if !known.contains(name.get_ref()) {
+                self.unknown(what, name.get_ref(), name.span(), &known);
+            }
+        }
+        Some(names.into_iter().map(Spanned::into_inner).collect())
+    }
+
+    pub(super) fn setting(&mut self, setting: schema::Setting, value: bool) -> Setting {
+        if let Some(label) = setting.label {
+            self.say(Diagnostic::error(
+                code::NO_EFFECT,
+                "only a toggle's value has a label",
+                label.span(),
+            ));
+        }
+        Setting {
+            server: ServerKeys {
+                cwd: self.cwd(setting.cwd, value),
+                requires: self.requires(setting.requires),
+                build: self.build(setting.build, value),
+                command: setting.command.map(|command| self.command(command, value)),
+                env: self.env(setting.env, value),
+                unset_env: self.unset_env(setting.unset_env),
+                ready: self.ready(setting.ready, value),
+                ..ServerKeys::default()
+            },
+            args: setting.args.map(|args| self.arguments(args, value)),
+            load: LoadKeys {
+                path: setting.path.map(|path| self.request_path(path, value)),
+                headers: self.headers(setting.headers, value),
+                connections: self.connections(setting.connections),
+                keep_alive: setting
+                    .keep_alive
+                    .map(|keep| At::new(*keep.get_ref(), keep.span())),
+                expect: self.expect(setting.expect, value),
+                ..LoadKeys::default()
+            },
+        }
+    }
+}
+
+impl Setting {
+    /// A value's own settings laid over those that stand beside `values`.
+    fn over(self, under: &Self) -> Self {
+        Self {
+            server: self.server.over(&under.server),
+            args: self.args.or_else(|| under.args.clone()),
+            load: self.load.over(&under.load),
+        }
+    }
+}
