@@ -14,3 +14,5 @@ pub mod diagnostic;
 pub mod spec;
 
 pub mod suite;
+
+pub mod plan;

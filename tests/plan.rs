@@ -1,0 +1,327 @@
+//! From a suite's text to its plan: cells, precedence, baselines, identity,
+//! profiles, selection and order.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a suite of these tests that does not resolve has failed its test"
+)]
+
+use hotlap::diagnostic::{SourceText, Style, render};
+use hotlap::plan::{Options, PlanError, schedule, spec};
+use hotlap::spec::{Amount, Cell, Spec};
+use hotlap::suite::check;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::Duration;
+
+fn plan_with(text: &str, options: &Options) -> Spec {
+    let source = SourceText {
+        name: "test.toml".to_owned(),
+        text: text.to_owned(),
+    };
+    let checked = check(&source, "test", Path::new("."));
+    let Some(suite) = checked.suite else {
+        panic!("{}", render(&source, &checked.diagnostics, Style::Plain));
+    };
+    match spec(&suite, options) {
+        Ok(spec) => spec,
+        Err(PlanError::Suite(mistakes)) => panic!("{}", render(&source, &mistakes, Style::Plain)),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn plan(text: &str) -> Spec {
+    plan_with(text, &Options::default())
+}
+
+fn names(spec: &Spec) -> Vec<&str> {
+    spec.cells.iter().map(|cell| cell.id.names()).collect()
+}
+
+fn cell<'a>(spec: &'a Spec, names: &str) -> &'a Cell {
+    spec.cells
+        .iter()
+        .find(|cell| cell.id.names() == names)
+        .unwrap()
+}
+
+fn env(cell: &Cell) -> BTreeMap<String, String> {
+    let pairs = &cell.processes[0].env;
+    pairs
+        .iter()
+        .map(|(name, text)| (name.clone(), text.to_string()))
+        .collect()
+}
+
+fn command(cell: &Cell) -> String {
+    let words: Vec<String> = cell.processes[0]
+        .command
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    words.join(" ")
+}
+
+const MATRIX: &str = r#"
+[servers.a]
+command = "a --port {{ port }}"
+[servers.b]
+command = "b"
+[toggles.mode]
+servers = ["a"]
+values.off = {}
+values.on = { env.MODE = "on" }
+[toggles.workers]
+values = [1, 2]
+args = "--workers={{ value }}"
+[loads.x]
+[loads.y]
+path = "/y"
+"#;
+
+#[test]
+fn a_cell_is_a_server_with_the_toggles_that_apply_under_a_load() {
+    let spec = plan(MATRIX);
+    assert_eq!(
+        names(&spec),
+        [
+            "a/mode=off/workers=1@x",
+            "a/mode=off/workers=1@y",
+            "a/mode=off/workers=2@x",
+            "a/mode=off/workers=2@y",
+            "a/mode=on/workers=1@x",
+            "a/mode=on/workers=1@y",
+            "a/mode=on/workers=2@x",
+            "a/mode=on/workers=2@y",
+            "b/workers=1@x",
+            "b/workers=1@y",
+            "b/workers=2@x",
+            "b/workers=2@y",
+        ]
+    );
+    assert_eq!(
+        command(cell(&spec, "a/mode=on/workers=2@x")),
+        "a --port {{ port }} --workers=2"
+    );
+    let ids: BTreeSet<_> = spec.cells.iter().map(|cell| &cell.id).collect();
+    assert_eq!(ids.len(), spec.cells.len());
+}
+
+#[test]
+fn the_same_names_in_two_toggles_are_four_cells() {
+    let spec = plan(
+        "[servers.s]\ncommand = \"s\"\n[loads.l]\n[toggles.a]\nvalues = [\"on\", \"off\"]\n[toggles.b]\nvalues = [\"on\", \"off\"]\n",
+    );
+    assert_eq!(spec.cells.len(), 4);
+    assert_eq!(spec.cells[0].id.names(), "s/a=on/b=on@l");
+}
+
+#[test]
+fn later_settings_win_and_tables_merge() {
+    let spec = plan(
+        r#"
+[defaults.server]
+command = "from-defaults"
+env = { A = "defaults", B = "defaults", C = "defaults", D = "defaults" }
+[servers.s]
+command = "from-server"
+env = { B = "server", C = "server", D = "server" }
+[toggles.t]
+env.C = "beside {{ value }}"
+values.one = { env.D = "toggle", headers.X-B = "toggle", expect.headers.x = "1" }
+values.two = {}
+[[overrides]]
+when = { t = "one" }
+set.env.D = "override"
+set.command = "from-override"
+[defaults.load]
+headers = { x-a = "defaults", x-b = "defaults" }
+[loads.l]
+headers.X-A = "load"
+expect.no_headers = ["x", "y"]
+"#,
+    );
+    let one = cell(&spec, "s/t=one@l");
+    let two = cell(&spec, "s/t=two@l");
+    assert_eq!(command(one), "from-override");
+    assert_eq!(command(two), "from-server");
+    let want = |c: &str, d: &str| {
+        [("A", "defaults"), ("B", "server"), ("C", c), ("D", d)]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into()
+    };
+    assert_eq!(env(one), want("beside one", "override"));
+    assert_eq!(env(two), want("beside two", "server"));
+    let headers: Vec<(String, String)> = one
+        .work
+        .request
+        .headers
+        .iter()
+        .map(|(name, value)| (name.clone(), value.to_string()))
+        .collect();
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(headers, [pair("X-A", "load"), pair("x-b", "toggle")]);
+    // A header that a toggle wants is no longer unwanted.
+    assert_eq!(one.work.expect.no_headers, ["y"]);
+    assert_eq!(one.work.expect.headers, [pair("x", "1")]);
+    assert_eq!(two.work.expect.no_headers, ["x", "y"]);
+}
+
+#[test]
+fn unset_is_not_empty() {
+    let spec = plan(
+        r#"
+[servers.s]
+command = "s"
+env = { A = "1", B = "2" }
+[toggles.t]
+values.without = { unset_env = ["A", "HOME"] }
+values.with = {}
+[loads.l]
+"#,
+    );
+    let without = cell(&spec, "s/t=without@l");
+    assert!(!env(without).contains_key("A"));
+    assert_eq!(without.processes[0].unset_env, ["A", "HOME"]);
+    assert!(env(cell(&spec, "s/t=with@l")).contains_key("A"));
+}
+
+#[test]
+fn ratios_refer_to_the_first_of_everything_unless_the_suite_says_otherwise() {
+    let spec = plan(MATRIX);
+    let base = |name: &str| {
+        let id = cell(&spec, name).baseline.clone()?;
+        Some(spec.cell(&id)?.id.names().to_owned())
+    };
+    assert_eq!(base("a/mode=off/workers=1@x"), None);
+    assert_eq!(
+        base("a/mode=on/workers=2@y").unwrap(),
+        "a/mode=off/workers=1@y"
+    );
+    assert_eq!(base("b/workers=2@x").unwrap(), "a/mode=off/workers=1@x");
+
+    let text = format!("[run]\nbaseline = {{ workers = 2 }}\n{MATRIX}");
+    let spec = plan(&text);
+    let base = |name: &str| {
+        let id = cell(&spec, name).baseline.clone()?;
+        Some(spec.cell(&id)?.id.names().to_owned())
+    };
+    assert_eq!(base("b/workers=1@x").unwrap(), "b/workers=2@x");
+    assert_eq!(
+        base("a/mode=on/workers=1@y").unwrap(),
+        "a/mode=on/workers=2@y"
+    );
+}
+
+#[test]
+fn a_cell_is_what_it_does_not_what_it_is_called() {
+    let with = |line: &str| {
+        plan(&format!(
+            "[servers.s]\ncommand = \"s\"\n{line}\n[loads.l]\n"
+        ))
+        .cells[0]
+            .id
+            .clone()
+    };
+    let plain = with("");
+    assert_eq!(plain, with("label = \"S\""));
+    assert_eq!(plain, with("port = 8080"));
+    assert_eq!(plain, with("requires = [\"node\"]"));
+    for other in [
+        "env.A = \"1\"",
+        "cwd = \"src\"",
+        "build = [\"make\"]",
+        "address = \"::1\"",
+    ] {
+        assert_ne!(plain, with(other), "{other}");
+    }
+    assert_eq!(plain.names(), "s@l");
+}
+
+#[test]
+fn a_profile_limits_what_the_suite_asks_for() {
+    let text = r#"
+[run]
+repetitions = 20
+warmup = "4s"
+[servers.s]
+command = "s"
+[loads.timed]
+duration = "60s"
+[loads.counted]
+requests = 1000
+repetitions = 2
+[profiles.quick]
+run = { repetitions = 3, warmup = "1s" }
+load = { max_duration = "2s", max_requests = 5000 }
+"#;
+    let usual = plan(text);
+    assert_eq!(cell(&usual, "s@timed").repetitions, 20);
+    assert_eq!(cell(&usual, "s@counted").repetitions, 2);
+    let quick = plan_with(
+        text,
+        &Options {
+            profile: Some("quick".to_owned()),
+            ..Options::default()
+        },
+    );
+    let (timed, counted) = (cell(&quick, "s@timed"), cell(&quick, "s@counted"));
+    assert_eq!((timed.repetitions, counted.repetitions), (3, 2));
+    assert_eq!(timed.work.amount, Amount::Duration(Duration::from_secs(2)));
+    assert_eq!(counted.work.amount, Amount::Requests(1000));
+    assert_eq!(timed.work.warmup, Duration::from_secs(1));
+    assert_eq!(quick.profile.as_deref(), Some("quick"));
+}
+
+#[test]
+fn only_and_skip_choose_cells_and_know_their_names() {
+    let pair = |axis: &str, value: &str| (axis.to_owned(), value.to_owned());
+    let spec = plan_with(
+        MATRIX,
+        &Options {
+            only: vec![pair("server", "a"), pair("load", "x"), pair("load", "y")],
+            skip: vec![pair("mode", "on"), pair("workers", "2")],
+            ..Options::default()
+        },
+    );
+    assert_eq!(
+        names(&spec),
+        ["a/mode=off/workers=1@x", "a/mode=off/workers=1@y"]
+    );
+}
+
+#[test]
+fn a_seed_is_an_order() {
+    let order = |seed: u64| {
+        let spec = plan_with(
+            MATRIX,
+            &Options {
+                seed: Some(seed),
+                repetitions: Some(2),
+                ..Options::default()
+            },
+        );
+        schedule(&spec)
+    };
+    assert_eq!(order(1), order(1));
+    assert_ne!(order(1), order(2));
+    let planned = order(1);
+    assert_eq!(planned.len(), 24);
+    for (round, trials) in planned.chunks(12).enumerate() {
+        let cells: BTreeSet<_> = trials.iter().map(|planned| &planned.trial.cell).collect();
+        assert_eq!(cells.len(), 12, "every round has every cell once");
+        assert!(
+            trials
+                .iter()
+                .all(|planned| planned.round as usize == round + 1)
+        );
+    }
+}
+
+#[test]
+fn a_spec_reads_back_from_its_record() {
+    let spec = plan(MATRIX);
+    let text = serde_json::to_string(&spec).unwrap();
+    assert_eq!(serde_json::from_str::<Spec>(&text).unwrap(), spec);
+}
