@@ -16,3 +16,5 @@ pub mod spec;
 pub mod suite;
 
 pub mod plan;
+
+pub mod record;

@@ -1,0 +1,21 @@
+//! What was seen. These are the types of the files in a run's folder (format
+//! 1): `run.json` is a [`Run`], each line of `trials.jsonl` a [`Trial`], each
+//! row of `samples.csv` a [`Reading`]. Reports are made from these alone. Units
+//! are canonical (nanoseconds, bytes) and a value that could not be had is null.
+
+mod histogram;
+mod load;
+mod metric;
+mod run;
+mod trial;
+mod usage;
+
+pub use histogram::{Histogram, HistogramError};
+pub use load::{ByteCounts, Connections, Counts, ErrorKind, Load};
+pub use metric::{Direction, METRICS, Metric, Unit, metric};
+pub use run::{End, Host, Run, Session, SuiteFile};
+pub use trial::{Outcome, Proof, Step, Stop, Trial};
+pub use usage::{Phase, Reading, Usage};
+
+/// The version of the files that this hotlap writes.
+pub const FORMAT: u32 = 1;

@@ -1,0 +1,95 @@
+//! `run.json`: the suite and what it resolved to, the machine, the sessions that
+//! worked on the run, and how it ended.
+
+use crate::ids::RunId;
+use crate::spec::{Planned, Spec};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// `run.json`: what was to be done, on what machine, and how it ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// The version of the files, [`super::FORMAT`].
+    pub format: u32,
+    /// The run.
+    pub id: RunId,
+    /// The suite file.
+    pub suite: SuiteFile,
+    /// What it resolved to, with skips.
+    pub spec: Spec,
+    /// The trials in their order.
+    pub plan: Vec<Planned>,
+    /// The `--only` and `--skip` that narrowed it; such a run is never published as the suite's.
+    pub selection: Vec<String>,
+    /// The machine.
+    pub host: Host,
+    /// What each tool and server said of its version, by the name of the tool or server.
+    pub versions: BTreeMap<String, String>,
+    /// The invocations that worked on this run: the first, then each `--resume`.
+    pub sessions: Vec<Session>,
+    /// How it ended; none while it runs, or after its runner was killed.
+    pub end: Option<End>,
+}
+
+/// The suite file of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SuiteFile {
+    /// Its path relative to the folder that holds `reports`, or as it was given.
+    pub path: String,
+    /// SHA-256 of its text, hexadecimal.
+    pub sha256: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// One invocation that worked on a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Session {
+    /// When it began, RFC 3339 in UTC. A label: durations never come from it.
+    pub started: String,
+    /// The version of hotlap.
+    pub hotlap: String,
+    /// Revision of the suite's repository, `-dirty` where it had changes.
+    pub revision: Option<String>,
+    /// Load average over one minute when it began.
+    pub load_average: Option<f64>,
+    /// The machine, as it was then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<Host>,
+    /// What it found odd about the files that it went on with, and mended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum End {
+    /// Every planned trial has a record.
+    Complete,
+    /// A person or the system stopped it.
+    Interrupted,
+    /// It was given up (`--fail-fast`, no space left).
+    Aborted,
+}
+
+/// The machine, as hotlap found it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Host {
+    /// Processor model.
+    pub cpu: Option<String>,
+    /// Processors that this process may use, after affinity and quota.
+    pub cpus: usize,
+    /// Processors of the machine.
+    pub cpus_online: usize,
+    /// Memory of the machine, in bytes.
+    pub memory_bytes: Option<u64>,
+    /// `Linux 6.1.0 x86_64`.
+    pub kernel: Option<String>,
+    /// The distribution's name for itself.
+    pub system: Option<String>,
+    /// The frequency governor, where there is one.
+    pub governor: Option<String>,
+    /// Whether this is a virtual machine, where that can be seen.
+    pub virtualized: Option<bool>,
+}
