@@ -18,3 +18,5 @@ pub mod suite;
 pub mod plan;
 
 pub mod record;
+
+pub mod http;
