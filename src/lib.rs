@@ -20,3 +20,5 @@ pub mod plan;
 pub mod record;
 
 pub mod http;
+
+pub mod process;
