@@ -22,3 +22,5 @@ pub mod record;
 pub mod http;
 
 pub mod process;
+
+pub mod server;
