@@ -24,3 +24,5 @@ pub mod http;
 pub mod process;
 
 pub mod server;
+
+pub mod load;

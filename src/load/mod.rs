@@ -1,0 +1,18 @@
+//! The built-in load generator, a closed loop over HTTP/1.1: a number of connections, each with one
+//! request in flight. [`verify`] checks the first response whole; [`run`] opens the connections,
+//! warms up, measures and drains, and gives a [`crate::record::Load`] in which every request that was begun
+//! is counted exactly once. Latency is service time: first byte written to last byte read.
+
+mod connection;
+mod control;
+mod engine;
+mod job;
+mod recorder;
+mod slots;
+mod verify;
+mod worker;
+
+pub use control::{Cancel, Control, LoadPhase, Progress};
+pub use engine::{LoadError, run};
+pub use job::{Job, Target, TargetError, allowed};
+pub use verify::{Verified, VerifyError, verify};

@@ -1,0 +1,320 @@
+//! What one generator thread counts, and how the counts of all threads become one record. Nothing
+//! here is shared between threads, and recording allocates nothing but the first example of an error.
+
+use crate::record::{ByteCounts, Connections, Counts, ErrorKind, Histogram, Load};
+use hdrhistogram::Histogram as Hdr;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// The most ages of unfinished requests that are kept.
+const MAX_AGES: usize = 1000;
+/// One more than the highest status that three digits can give.
+const STATUSES: usize = 1000;
+
+/// A histogram with fixed bounds that counts what it had to clamp.
+struct Series {
+    live: Hdr<u64>,
+    clamped: u64,
+}
+
+impl Series {
+    fn new(longest: Duration) -> Self {
+        Self {
+            live: Histogram::empty(longest),
+            clamped: 0,
+        }
+    }
+
+    fn record(&mut self, took: Duration) {
+        let nanos = nanos(took).max(1);
+        if nanos > self.live.high() {
+            self.clamped += 1;
+        }
+        self.live.saturating_record(nanos);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        let added = self.live.add(&other.live);
+        debug_assert!(added.is_ok(), "all threads have the same bounds");
+        self.clamped += other.clamped;
+    }
+
+    fn store(&self) -> Option<Histogram> {
+        (!self.live.is_empty()).then(|| Histogram::store(&self.live, self.clamped))
+    }
+}
+
+struct Errors {
+    count: u64,
+    first_ns: u64,
+    example: String,
+}
+
+/// The counts of one thread.
+pub(super) struct Recorder {
+    measuring: bool,
+    start: Instant,
+    begun: u64,
+    counts: Counts,
+    errors: BTreeMap<ErrorKind, Errors>,
+    statuses: Vec<u64>,
+    pub(super) bytes: ByteCounts,
+    pub(super) connections: Connections,
+    service: Series,
+    failed: Series,
+    connect: Series,
+    /// What requests of the measured phase waited for a connection.
+    connecting: Duration,
+    seconds: Option<usize>,
+    per_second: Vec<u64>,
+    ages: Vec<u64>,
+    warmup_requests: u64,
+    pub(super) cpu: Duration,
+    /// Sum over the connections of the time until each had ended its last request.
+    busy: Duration,
+    last_end: Duration,
+}
+
+impl Recorder {
+    /// A recorder for requests that end within `timeout`. With a known number of seconds, successes
+    /// of the drain are in none of them, so that a drain does not look like a slow second.
+    pub(super) fn new(timeout: Duration, seconds: Option<usize>) -> Self {
+        // A request whose time is over is noticed a little later.
+        let longest = timeout * 2 + Duration::from_secs(1);
+        Self {
+            measuring: false,
+            start: Instant::now(),
+            begun: 0,
+            counts: Counts::default(),
+            errors: BTreeMap::new(),
+            statuses: vec![0; STATUSES],
+            bytes: ByteCounts::default(),
+            connections: Connections::default(),
+            service: Series::new(longest),
+            failed: Series::new(longest),
+            connect: Series::new(longest),
+            connecting: Duration::ZERO,
+            seconds,
+            per_second: vec![0; seconds.unwrap_or(0)],
+            ages: Vec::new(),
+            warmup_requests: 0,
+            cpu: Duration::ZERO,
+            busy: Duration::ZERO,
+            last_end: Duration::ZERO,
+        }
+    }
+
+    /// From here on everything counts.
+    pub(super) fn measure(&mut self, start: Instant) {
+        self.measuring = true;
+        self.start = start;
+        self.bytes = ByteCounts::default();
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.begun += u64::from(self.measuring);
+    }
+
+    /// A connection was opened; `waited` says that a request waits for it whose service time has
+    /// not begun. (Of one that is sent again it has.)
+    pub(super) fn connected(&mut self, took: Duration, replaces: bool, waited: bool) {
+        self.connect.record(took);
+        self.connections.opened += 1;
+        self.connections.reconnects += u64::from(self.measuring && replaces);
+        if self.measuring && waited {
+            self.connecting += took;
+        }
+    }
+
+    pub(super) fn retried(&mut self) {
+        self.connections.retried += u64::from(self.measuring);
+    }
+
+    pub(super) fn closed_by_server(&mut self) {
+        self.connections.closed_by_server += u64::from(self.measuring);
+    }
+
+    pub(super) fn status(&mut self, status: u16) {
+        if self.measuring && status > 0 {
+            self.statuses[usize::from(status).min(STATUSES - 1)] += 1;
+        }
+    }
+
+    pub(super) fn success(&mut self, written: Instant, now: Instant, body: u64) {
+        if !self.measuring {
+            self.warmup_requests += 1;
+            return;
+        }
+        self.counts.succeeded += 1;
+        self.bytes.body += body;
+        self.service.record(now - written);
+        self.last_end = now - self.start;
+        let second = self.last_end.as_secs() as usize;
+        if self.seconds.is_some_and(|limit| second >= limit) {
+            return;
+        }
+        if second >= self.per_second.len() {
+            self.per_second.resize(second + 1, 0);
+        }
+        self.per_second[second] += 1;
+    }
+
+    /// A failure of any kind, time-outs included; `written` is none where it did not come to that.
+    pub(super) fn failure(
+        &mut self,
+        kind: ErrorKind,
+        written: Option<Instant>,
+        now: Instant,
+        example: impl FnOnce() -> String,
+    ) {
+        if !self.measuring {
+            self.warmup_requests += 1;
+            return;
+        }
+        if kind == ErrorKind::Timeout {
+            self.counts.timed_out += 1;
+        } else {
+            self.counts.failed += 1;
+        }
+        if let Some(written) = written {
+            self.failed.record(now - written);
+        }
+        self.last_end = now - self.start;
+        let first_ns = nanos(self.last_end);
+        let errors = self.errors.entry(kind).or_insert_with(|| Errors {
+            count: 0,
+            first_ns,
+            example: example(),
+        });
+        errors.count += 1;
+    }
+
+    /// A request that was in flight when the load was stopped.
+    pub(super) fn unfinished(&mut self, age: Duration) {
+        if !self.measuring {
+            return;
+        }
+        self.counts.unfinished += 1;
+        if self.ages.len() < MAX_AGES {
+            self.ages.push(nanos(age));
+        }
+    }
+
+    /// A connection has ended its last request, or would have gone on until `end`.
+    pub(super) fn rest(&mut self, end: Instant) {
+        if self.measuring {
+            self.busy += end.saturating_duration_since(self.start);
+        }
+    }
+
+    /// Successes and errors so far.
+    pub(super) fn tally(&self) -> (u64, u64) {
+        (self.counts.succeeded, self.counts.errors())
+    }
+
+    /// Adds another thread's counts.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.begun += other.begun;
+        self.counts.succeeded += other.counts.succeeded;
+        self.counts.failed += other.counts.failed;
+        self.counts.timed_out += other.counts.timed_out;
+        self.counts.unfinished += other.counts.unfinished;
+        for (kind, theirs) in other.errors {
+            match self.errors.get_mut(&kind) {
+                Some(ours) => {
+                    let count = ours.count + theirs.count;
+                    if theirs.first_ns < ours.first_ns {
+                        *ours = theirs;
+                    }
+                    ours.count = count;
+                }
+                None => {
+                    self.errors.insert(kind, theirs);
+                }
+            }
+        }
+        add(&mut self.statuses, &other.statuses);
+        add(&mut self.per_second, &other.per_second);
+        self.bytes.sent += other.bytes.sent;
+        self.bytes.received += other.bytes.received;
+        self.bytes.body += other.bytes.body;
+        self.connections.opened += other.connections.opened;
+        self.connections.reconnects += other.connections.reconnects;
+        self.connections.retried += other.connections.retried;
+        self.connections.closed_by_server += other.connections.closed_by_server;
+        self.connections.surplus += other.connections.surplus;
+        self.service.merge(&other.service);
+        self.failed.merge(&other.failed);
+        self.connect.merge(&other.connect);
+        self.connecting += other.connecting;
+        self.ages.extend(other.ages);
+        self.ages.truncate(MAX_AGES);
+        self.warmup_requests += other.warmup_requests;
+        self.cpu += other.cpu;
+        self.busy += other.busy;
+        self.last_end = self.last_end.max(other.last_end);
+    }
+
+    /// The record of a load that had `planned` requests, or none that was known before.
+    ///
+    /// The window of a load by time is the mean over its connections of the time until each had ended the last
+    /// request that it began before the deadline. All these requests count, so by Wald's identity
+    /// successes / window is unbiased however long the last ones take, and Little's law holds.
+    /// A load by number ends with its last response.
+    pub(super) fn finish(mut self, planned: Option<u64>, wanted: u32, threads: usize) -> Load {
+        let window = if planned.is_some() {
+            self.last_end
+        } else {
+            self.busy / wanted.max(1)
+        };
+        self.counts.sent = self.begun;
+        self.counts.planned = planned.unwrap_or(self.begun);
+        self.counts.unsent = self.counts.planned - self.begun;
+        self.connections.wanted = u64::from(wanted);
+        let statuses = (0u16..).zip(&self.statuses);
+        Load {
+            generator: "built-in".to_owned(),
+            window_ns: nanos(window),
+            counts: self.counts,
+            first_error_ns: self.errors.values().map(|errors| errors.first_ns).min(),
+            errors: self
+                .errors
+                .iter()
+                .map(|(kind, errors)| (*kind, errors.count))
+                .collect(),
+            statuses: statuses
+                .filter(|(_, count)| **count > 0)
+                .map(|(status, count)| (status, *count))
+                .collect(),
+            error_examples: self
+                .errors
+                .into_iter()
+                .map(|(kind, errors)| (kind, errors.example))
+                .collect(),
+            bytes: self.bytes,
+            connections: self.connections,
+            service: self.service.store(),
+            service_failed: self.failed.store(),
+            connect: self.connect.store(),
+            connecting_ns: Some(nanos(self.connecting)),
+            per_second: self.per_second,
+            generator_cpu_ns: Some(nanos(self.cpu)),
+            generator_threads: threads,
+            unfinished_ages_ns: self.ages,
+            warmup_requests: self.warmup_requests,
+        }
+    }
+}
+
+fn add(to: &mut Vec<u64>, from: &[u64]) {
+    if to.len() < from.len() {
+        to.resize(from.len(), 0);
+    }
+    for (sum, count) in to.iter_mut().zip(from) {
+        *sum += count;
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

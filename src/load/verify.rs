@@ -1,0 +1,164 @@
+//! The first response, checked whole before anything is measured.
+
+use super::connection::connect;
+use super::job::{Job, Target};
+use crate::http::{BodyFault, CodingError, Exchange, ExchangeError, Fault, Reference, exchange};
+use crate::units::show_duration;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The largest body that is verified, in bytes.
+const MAX_BODY: u64 = 64 * 1024 * 1024;
+
+/// A response that is as expected, against which those of the load are checked.
+#[derive(Debug, Clone)]
+pub struct Verified {
+    pub(super) reference: Arc<Reference>,
+    /// The whole response.
+    pub response: Exchange,
+}
+
+impl Verified {
+    /// The size of the body as it came, in bytes.
+    pub fn wire_size(&self) -> u64 {
+        self.response.wire.len() as u64
+    }
+
+    /// The size of the body without its content-encoding; none where that can't be taken off.
+    pub fn decoded_size(&self) -> Option<u64> {
+        let body = self.response.decoded.as_ref().ok()?;
+        Some(body.len() as u64)
+    }
+}
+
+/// Why the first response can't stand for the load.
+#[derive(Debug)]
+pub enum VerifyError {
+    /// No connection.
+    Connect(SocketAddr, io::Error),
+    /// No whole response within the time-out.
+    Timeout(Duration),
+    /// The exchange broke.
+    Exchange(ExchangeError),
+    /// The body can't be decoded, so it can't be checked.
+    Coding(CodingError),
+    /// The status is not the expected one.
+    Status {
+        /// The status that came.
+        got: u16,
+        /// The status that was expected.
+        expected: u16,
+    },
+    /// The response is not as expected.
+    Unexpected {
+        /// In a sentence.
+        reason: String,
+        /// The beginning of the body.
+        body: String,
+    },
+}
+
+impl fmt::Display for VerifyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connect(address, error) => write!(f, "connecting to {address} failed: {error}"),
+            Self::Timeout(timeout) => write!(
+                f,
+                "the first request had no whole response within {}",
+                show_duration(*timeout)
+            ),
+            Self::Exchange(error) => write!(f, "the first request failed: {error}"),
+            Self::Coding(error) => write!(
+                f,
+                "the body of the first response can't be checked: {error}"
+            ),
+            Self::Status { got, expected } => {
+                write!(
+                    f,
+                    "the first response has status {got}, expected {expected}"
+                )
+            }
+            Self::Unexpected { reason, body } => {
+                write!(
+                    f,
+                    "the first response is not as expected: {reason}; its body begins with {body:?}"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for VerifyError {}
+
+/// Sends the job's request once, on a connection of its own, and checks the response whole.
+pub async fn verify(job: &Job, target: &Target) -> Result<Verified, VerifyError> {
+    let address = target.address();
+    let work = async {
+        let mut stream = connect(address)
+            .await
+            .map_err(|error| VerifyError::Connect(address, error))?;
+        exchange(&mut stream, &job.request, job.head_request, MAX_BODY)
+            .await
+            .map_err(VerifyError::Exchange)
+    };
+    let response = tokio::time::timeout(job.timeout, work)
+        .await
+        .map_err(|_| VerifyError::Timeout(job.timeout))??;
+    check(job, &response)?;
+    Ok(Verified {
+        reference: Arc::new(Reference {
+            expect: job.expect.clone(),
+            wire: response.wire.clone(),
+            coding: response.coding.clone(),
+        }),
+        response,
+    })
+}
+
+fn check(job: &Job, response: &Exchange) -> Result<(), VerifyError> {
+    let expect = &job.expect;
+    if response.status != expect.status {
+        return Err(VerifyError::Status {
+            got: response.status,
+            expected: expect.status,
+        });
+    }
+    let headers = response
+        .headers
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_slice()));
+    let fault = expect.check_head(response.status, &headers).err();
+    let fault = fault.or_else(|| {
+        if !expect.judges_body() {
+            return None;
+        }
+        let body = response.decoded.as_ref().ok()?;
+        expect.check_body(body).err().map(Fault::Body)
+    });
+    if let Some(fault) = fault {
+        let body = response.decoded.as_ref().unwrap_or(&response.wire);
+        let begin = &body[..body.len().min(200)];
+        return Err(VerifyError::Unexpected {
+            reason: expect.explain(fault),
+            body: String::from_utf8_lossy(begin).into_owned(),
+        });
+    }
+    match &response.decoded {
+        Err(error) if expect.judges_body() => Err(VerifyError::Coding(error.clone())),
+        Err(error @ CodingError::Corrupt(_)) => {
+            // Not even asked for, but a body that nobody can read is nothing to publish figures of.
+            Err(VerifyError::Unexpected {
+                reason: format!(
+                    "{} ({error})",
+                    expect.explain(Fault::Body(BodyFault::Undecodable))
+                ),
+                body: String::from_utf8_lossy(&response.wire[..response.wire.len().min(40)])
+                    .into_owned(),
+            })
+        }
+        _ => Ok(()),
+    }
+}
