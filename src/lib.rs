@@ -26,3 +26,9 @@ pub mod process;
 pub mod server;
 
 pub mod load;
+
+pub mod generator;
+
+pub mod sample;
+
+pub mod host;
