@@ -32,3 +32,5 @@ pub mod generator;
 pub mod sample;
 
 pub mod host;
+
+pub mod stats;

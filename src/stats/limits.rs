@@ -1,0 +1,118 @@
+//! What bounds a valid trial's figure: a generator at its limit, and a load that had not yet settled.
+
+use crate::record::Load;
+use crate::spec::{Amount, LoadSpec};
+
+/// With fewer whole seconds two halves say too little.
+const ENOUGH_SECONDS: usize = 10;
+/// From this share of its threads' time on, the generator is the limit.
+const GENERATOR_FULL: f64 = 0.90;
+/// Halves of the measured phase that differ by less are alike,
+const HALVES_DIFFER: f64 = 0.02;
+/// and so are those that differ by fewer standard errors.
+const STANDARD_ERRORS: f64 = 3.0;
+
+/// Whether the generator was the limit: its threads used at least 90 % of the CPU time that they
+/// could have. The server's figure is then a lower bound.
+pub fn generator_limited(load: &Load) -> bool {
+    let whole = load.generator_threads as f64 * load.window_ns as f64;
+    let used = load.generator_cpu_ns.unwrap_or(0) as f64;
+    whole > 0.0 && used >= GENERATOR_FULL * whole
+}
+
+/// By which share of the mean the halves of the measured phase differ, where that is more than 2 % and
+/// more than 3 standard errors of the difference: the load was in no steady state. Looks at whole
+/// seconds, and only where there are at least 10; of an odd number the middle one is left out.
+pub fn unsteady(load: &Load, work: &LoadSpec) -> Option<f64> {
+    let lasted = match work.amount {
+        Amount::Duration(planned) => planned.as_secs(),
+        Amount::Requests(_) => load.window_ns / 1_000_000_000,
+    };
+    let whole = load.per_second.len().min(lasted as usize);
+    if whole < ENOUGH_SECONDS {
+        return None;
+    }
+    let half = whole / 2;
+    let (first, first_var) = moments(&load.per_second[..half]);
+    let (second, second_var) = moments(&load.per_second[whole - half..whole]);
+    let middle = f64::midpoint(first, second);
+    let apart = (second - first).abs();
+    let error = ((first_var + second_var) / half as f64).sqrt();
+    let differ = apart > HALVES_DIFFER * middle && apart > STANDARD_ERRORS * error;
+    differ.then(|| apart / middle)
+}
+
+/// Mean and variance.
+fn moments(counts: &[u64]) -> (f64, f64) {
+    let n = counts.len() as f64;
+    let mean = counts.iter().sum::<u64>() as f64 / n;
+    let squares: f64 = counts.iter().map(|c| (*c as f64 - mean).powi(2)).sum();
+    (mean, squares / (n - 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{Expect, Request, Text};
+    use std::time::Duration;
+
+    fn work(amount: Amount) -> LoadSpec {
+        LoadSpec {
+            request: Request {
+                method: "GET".to_owned(),
+                path: Text::literal("/"),
+                headers: Vec::new(),
+                body: None,
+            },
+            expect: Expect::default(),
+            connections: 1,
+            amount,
+            warmup: Duration::ZERO,
+            timeout: Duration::from_secs(10),
+            keep_alive: true,
+        }
+    }
+
+    fn seconds(per_second: &[u64]) -> Load {
+        Load {
+            window_ns: per_second.len() as u64 * 1_000_000_000,
+            per_second: per_second.to_vec(),
+            ..Load::default()
+        }
+    }
+
+    #[test]
+    fn a_generator_with_no_time_left_is_the_limit() {
+        let mut load = seconds(&[1; 10]);
+        load.generator_threads = 2;
+        assert!(!generator_limited(&load));
+        load.generator_cpu_ns = Some(17_900_000_000);
+        assert!(!generator_limited(&load));
+        load.generator_cpu_ns = Some(18_000_000_000);
+        assert!(generator_limited(&load));
+    }
+
+    #[test]
+    fn halves_that_differ_beyond_noise_are_no_steady_state() {
+        let ten = work(Amount::Duration(Duration::from_secs(10)));
+        let step = seconds(&[90, 91, 89, 90, 90, 100, 101, 99, 100, 100]);
+        let apart = unsteady(&step, &ten).unwrap();
+        assert!((apart - 10.0 / 95.0).abs() < 1e-9, "{apart}");
+        // As far apart, but within the noise.
+        let noisy = seconds(&[60, 120, 89, 40, 141, 100, 61, 139, 60, 140]);
+        assert_eq!(unsteady(&noisy, &ten), None);
+        let alike = seconds(&[100, 100, 100, 100, 100, 101, 101, 101, 101, 101]);
+        assert_eq!(unsteady(&alike, &ten), None);
+    }
+
+    #[test]
+    fn parts_of_a_second_and_short_loads_are_not_judged() {
+        let step = seconds(&[90, 90, 90, 90, 90, 100, 100, 100, 100, 100]);
+        let shorter = work(Amount::Duration(Duration::from_millis(9900)));
+        assert_eq!(unsteady(&step, &shorter), None);
+        // The eleventh is a part of a second.
+        let whole = seconds(&[100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 5]);
+        let work = work(Amount::Duration(Duration::from_millis(10_050)));
+        assert_eq!(unsteady(&whole, &work), None);
+    }
+}

@@ -1,0 +1,15 @@
+//! What the trials of a cell say together: the median over repetitions with every value kept,
+//! ratios to the baseline, how many digits a figure carries, and whether one trial's figures may
+//! count at all. All of it is arithmetic on records, without any I/O.
+
+mod figures;
+mod limits;
+mod summary;
+mod validity;
+
+pub use figures::{digits, median};
+pub use limits::{generator_limited, unsteady};
+pub use summary::{
+    CellSummary, ENOUGH_TRIALS, Ratio, Spread, State, Value, complete, ratio, summarise,
+};
+pub use validity::validity;

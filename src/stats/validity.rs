@@ -1,0 +1,245 @@
+//! Whether the figures of one trial may count: the laws that any honest load obeys. Each law that
+//! is broken is a sentence for the report.
+
+use super::figures::percent;
+use crate::record::{Counts, ErrorKind, Load};
+use crate::spec::{Amount, LoadSpec};
+use crate::units::{show_duration, show_number};
+use std::time::Duration;
+
+/// Bounds of Little's law: the share of connection time that requests account for.
+const LITTLE: (f64, f64) = (0.90, 1.02);
+/// The lower bound for a fixed number of requests: connections whose part is done wait for the
+/// slowest one, rightly idle.
+const LITTLE_LOW_BY_COUNT: f64 = 0.50;
+/// Below so many requests a connection the first and the last ones outweigh the law.
+const LITTLE_EACH: u64 = 10;
+/// And below so many at all.
+const LITTLE_ALL: u64 = 100;
+/// A window may miss its plan by this share,
+const WINDOW_SHARE: f64 = 0.01;
+/// or by this time, whichever is longer.
+const WINDOW_SLACK: Duration = Duration::from_millis(50);
+
+/// Why the figures of a closed-loop trial must not be compared, a sentence each; empty where they
+/// may. `max_errors` is a share of one. Checked are:
+///
+/// - conservation ([`Counts::check`]), and that the kinds of error are not more than the errors;
+/// - that something succeeded, and that the share of errors among finished requests is within
+///   `max_errors`; kinds, statuses and the beginning are named;
+/// - that this machine had ports and descriptors enough: a single such failure is one too many;
+/// - that no connection had bytes left over that nothing asked for, since a server that answers twice would be
+///   counted twice;
+/// - the window against the planned duration: not shorter, nor longer than the time-out allows for
+///   the drain, by more than 1 % or 50 ms;
+/// - Little's law, where at least 10 requests a connection (and 100 in all) finished: the time that requests
+///   and reconnects took, over connections × window, is within 0.90 and 1.02. The lower bound
+///   takes the planned duration for the window, since connections are rightly idle while the last
+///   responses are waited for; for a fixed number of requests it is 0.50.
+pub fn validity(load: &Load, work: &LoadSpec, max_errors: f64) -> Vec<String> {
+    let mut reasons = Vec::new();
+    reasons.extend(conservation(load));
+    reasons.extend(own_limits(load));
+    reasons.extend(surplus(load));
+    let errors = errors(load, work, max_errors);
+    let errors_fit = errors.is_none();
+    reasons.extend(errors);
+    // Where most requests fail, the laws of time say nothing that the errors have not said.
+    if errors_fit {
+        reasons.extend(window(load, work));
+        reasons.extend(little(load, work));
+    }
+    reasons
+}
+
+fn conservation(load: &Load) -> Option<String> {
+    if let Err(broken) = load.counts.check() {
+        return Some(broken);
+    }
+    let by_kind: u64 = load.errors.values().sum();
+    let errors = load.counts.errors();
+    (by_kind > errors)
+        .then(|| format!("conservation: {by_kind} errors by kind, but {errors} requests failed"))
+}
+
+fn own_limits(load: &Load) -> Vec<String> {
+    let times = |kind| load.errors.get(&kind).copied().filter(|times| *times > 0);
+    let ports = times(ErrorKind::NoLocalPort).map(|times| {
+        format!(
+            "this machine had no local port left for {times} connections, which is the generator's limit \
+             and not the server's: keep connections alive, send fewer requests, or widen \
+             net.ipv4.ip_local_port_range"
+        )
+    });
+    let descriptors = times(ErrorKind::NoDescriptor).map(|times| {
+        format!(
+            "the generator had no descriptor left for {times} connections, which is this machine's limit \
+             and not the server's: raise the limit of open files (ulimit -n) or use fewer connections"
+        )
+    });
+    ports.into_iter().chain(descriptors).collect()
+}
+
+fn surplus(load: &Load) -> Option<String> {
+    let connections = &load.connections;
+    (connections.surplus > 0).then(|| {
+        format!(
+            "the server sends more than it is asked for: on {} of {} connections bytes came after the last \
+             response, so responses were counted for requests that they do not answer",
+            connections.surplus, connections.wanted
+        )
+    })
+}
+
+fn errors(load: &Load, work: &LoadSpec, max_errors: f64) -> Option<String> {
+    let counts = &load.counts;
+    if counts.sent == 0 {
+        return Some("no request was sent".to_owned());
+    }
+    let finished = counts.succeeded + counts.errors();
+    let share = counts.error_share().unwrap_or(0.0);
+    if counts.succeeded > 0 && share <= max_errors {
+        return None;
+    }
+    let mut parts = Vec::new();
+    if counts.succeeded == 0 {
+        parts.push(none_succeeded(counts));
+    } else {
+        parts.push(format!(
+            "{} of requests failed ({} of {finished}; the limit is {} %)",
+            percent(counts.errors(), finished),
+            counts.errors(),
+            // As the suite has it: no digits that nobody wrote.
+            (max_errors * 1e6).round() / 1e4,
+        ));
+    }
+    parts.extend(wrong_statuses(load, work.expect.status));
+    parts.extend(kinds(load));
+    parts.extend(began(load));
+    Some(parts.join("; "))
+}
+
+fn none_succeeded(counts: &Counts) -> String {
+    let open = match counts.unfinished {
+        0 => String::new(),
+        open => format!(", {open} were unfinished at the end"),
+    };
+    format!("no request succeeded of {} sent{open}", counts.sent)
+}
+
+/// `100 % of answers were 404, expected 200`.
+fn wrong_statuses(load: &Load, expected: u16) -> Option<String> {
+    let answers: u64 = load.statuses.values().sum();
+    let mut wrong: Vec<(u16, u64)> = load
+        .statuses
+        .iter()
+        .map(|(status, times)| (*status, *times))
+        .filter(|(status, times)| *status != expected && *times > 0)
+        .collect();
+    if wrong.is_empty() {
+        return None;
+    }
+    wrong.sort_by_key(|(status, times)| (std::cmp::Reverse(*times), *status));
+    let listed: Vec<String> = wrong
+        .iter()
+        .map(|(status, times)| format!("{} of answers were {status}", percent(*times, answers)))
+        .collect();
+    Some(format!("{}, expected {expected}", listed.join(", ")))
+}
+
+/// `812 unexpected status, 13 short body`, most frequent first, an example of the first one.
+fn kinds(load: &Load) -> Option<String> {
+    let mut kinds: Vec<(ErrorKind, u64)> = load
+        .errors
+        .iter()
+        .map(|(kind, times)| (*kind, *times))
+        .filter(|(_, times)| *times > 0)
+        .collect();
+    kinds.sort_by_key(|(kind, times)| (std::cmp::Reverse(*times), *kind));
+    let most = kinds.first()?.0;
+    let listed: Vec<String> = kinds
+        .iter()
+        .map(|(kind, times)| format!("{times} × {}", kind.words()))
+        .collect();
+    let example = load
+        .error_examples
+        .get(&most)
+        .map_or_else(String::new, |text| format!(" (such as: {text})"));
+    Some(format!("{}{example}", listed.join(", ")))
+}
+
+fn began(load: &Load) -> Option<String> {
+    let after = show_duration(Duration::from_nanos(load.first_error_ns?));
+    Some(format!("the first error came {after} into the load"))
+}
+
+fn window(load: &Load, work: &LoadSpec) -> Option<String> {
+    let Amount::Duration(planned) = work.amount else {
+        return (load.window_ns == 0).then(|| "the measured phase took no time".to_owned());
+    };
+    let slack = planned.mul_f64(WINDOW_SHARE).max(WINDOW_SLACK);
+    let window = Duration::from_nanos(load.window_ns);
+    let fits = window + slack >= planned && window <= planned + work.timeout + slack;
+    (!fits).then(|| {
+        format!(
+            "the measured phase took {}, but {} was planned",
+            show_duration(window),
+            show_duration(planned)
+        )
+    })
+}
+
+fn little(load: &Load, work: &LoadSpec) -> Option<String> {
+    let finished = load.counts.succeeded + load.counts.errors();
+    let connections = u64::from(work.connections);
+    if finished < (LITTLE_EACH * connections).max(LITTLE_ALL) || load.window_ns == 0 {
+        return None;
+    }
+    let busy = busy_ns(load)?;
+    let whole = connections as f64 * load.window_ns as f64;
+    let (least, low) = match work.amount {
+        Amount::Duration(planned) => {
+            let planned = connections as f64 * planned.as_nanos() as f64;
+            (LITTLE.0 * whole.min(planned), LITTLE.0)
+        }
+        Amount::Requests(_) => (LITTLE_LOW_BY_COUNT * whole, LITTLE_LOW_BY_COUNT),
+    };
+    if (least..=LITTLE.1 * whole).contains(&busy) {
+        return None;
+    }
+    Some(format!(
+        "the figures contradict each other (Little's law): {finished} requests at their mean latency \
+         would fill {} × the time of {connections} connections, where {} to {} is possible",
+        show_number(busy / whole, 3),
+        show_number(low, 2),
+        show_number(LITTLE.1, 3),
+    ))
+}
+
+/// The time that connections were not idle: requests of every end, and connecting anew. None
+/// where the generator tells no mean.
+fn busy_ns(load: &Load) -> Option<f64> {
+    let service = load.service.as_ref()?;
+    let succeeded = service.mean_ns? * load.counts.succeeded as f64;
+    let failed = load
+        .service_failed
+        .as_ref()
+        .and_then(|failed| Some(failed.mean_ns? * failed.count as f64))
+        .unwrap_or(0.0);
+    let unfinished: f64 = load.unfinished_ages_ns.iter().map(|age| *age as f64).sum();
+    Some(succeeded + failed + unfinished + connecting_ns(load))
+}
+
+/// The time that requests waited for a new connection. A generator that does not tell it has
+/// at least a mean, of all connections it opened.
+fn connecting_ns(load: &Load) -> f64 {
+    let mean = load.connect.as_ref().and_then(|connect| connect.mean_ns);
+    load.connecting_ns.map_or_else(
+        || mean.unwrap_or(0.0) * load.connections.reconnects as f64,
+        |sum| sum as f64,
+    )
+}
+
+#[cfg(test)]
+#[path = "validity_tests.rs"]
+mod tests;

@@ -1,0 +1,216 @@
+//! Loads that obey the laws, and loads that break one each.
+
+use super::*;
+use crate::record::{Connections, Histogram};
+use crate::spec::{Expect, Request, Text};
+
+fn work(connections: u32, amount: Amount) -> LoadSpec {
+    LoadSpec {
+        request: Request {
+            method: "GET".to_owned(),
+            path: Text::literal("/"),
+            headers: Vec::new(),
+            body: None,
+        },
+        expect: Expect::default(),
+        connections,
+        amount,
+        warmup: Duration::from_secs(1),
+        timeout: Duration::from_secs(10),
+        keep_alive: true,
+    }
+}
+
+fn ten_seconds(connections: u32) -> LoadSpec {
+    work(connections, Amount::Duration(Duration::from_secs(10)))
+}
+
+fn histogram(count: u64, each: Duration) -> Histogram {
+    let mut live = Histogram::empty(Duration::from_mins(1));
+    live.record_n(each.as_nanos() as u64, count).unwrap();
+    Histogram::store(&live, 0)
+}
+
+/// `succeeded` requests of `each`, in a window of ten seconds.
+fn load(succeeded: u64, each: Duration) -> Load {
+    Load {
+        window_ns: 10_000_000_000,
+        counts: Counts {
+            planned: succeeded,
+            sent: succeeded,
+            succeeded,
+            ..Counts::default()
+        },
+        statuses: [(200, succeeded)].into(),
+        service: Some(histogram(succeeded, each)),
+        ..Load::default()
+    }
+}
+
+fn fail(load: &mut Load, kind: ErrorKind, times: u64) {
+    load.counts.planned += times;
+    load.counts.sent += times;
+    load.counts.failed += times;
+    *load.errors.entry(kind).or_default() += times;
+}
+
+/// Ten connections, 1 ms each: 100 000 requests in ten seconds.
+fn honest() -> Load {
+    load(100_000, Duration::from_millis(1))
+}
+
+#[test]
+fn an_honest_load_has_no_reason_against_it() {
+    assert_eq!(validity(&honest(), &ten_seconds(10), 0.001), [""; 0]);
+}
+
+#[test]
+fn a_few_errors_below_the_limit_are_no_reason() {
+    let mut load = honest();
+    fail(&mut load, ErrorKind::Reset, 100);
+    assert_eq!(validity(&load, &ten_seconds(10), 0.001), [""; 0]);
+    assert_eq!(validity(&load, &ten_seconds(10), 0.000_5).len(), 1);
+}
+
+#[test]
+fn counts_that_do_not_add_up_are_named() {
+    let mut load = honest();
+    load.counts.sent -= 1;
+    assert!(
+        validity(&load, &ten_seconds(10), 0.001)[0].starts_with("conservation: 100000 planned")
+    );
+    let mut load = honest();
+    load.errors.insert(ErrorKind::Body, 3);
+    assert!(validity(&load, &ten_seconds(10), 0.001)[0].contains("3 errors by kind"));
+}
+
+#[test]
+fn only_wrong_statuses_say_which_and_what_was_expected() {
+    let mut load = load(0, Duration::from_millis(1));
+    fail(&mut load, ErrorKind::Status, 5000);
+    load.statuses = [(404, 5000)].into();
+    load.first_error_ns = Some(1_200_000);
+    let reasons = validity(&load, &ten_seconds(10), 0.001);
+    assert_eq!(
+        reasons,
+        [
+            "no request succeeded of 5000 sent; 100 % of answers were 404, expected 200; \
+          5000 × unexpected status; the first error came 1.20 ms into the load"
+        ]
+    );
+}
+
+#[test]
+fn errors_above_the_limit_are_named_by_kind() {
+    let mut load = honest();
+    fail(&mut load, ErrorKind::ShortBody, 300);
+    fail(&mut load, ErrorKind::Reset, 700);
+    load.error_examples
+        .insert(ErrorKind::Reset, "reset after 12 of 512 bytes".to_owned());
+    let reasons = validity(&load, &ten_seconds(10), 0.001);
+    assert_eq!(
+        reasons,
+        [
+            "0.990 % of requests failed (1000 of 101000; the limit is 0.1 %); 700 × connection reset, \
+          300 × short body (such as: reset after 12 of 512 bytes)"
+        ]
+    );
+}
+
+#[test]
+fn an_exhausted_machine_is_never_charged_to_the_server() {
+    let mut load = honest();
+    fail(&mut load, ErrorKind::NoLocalPort, 1);
+    fail(&mut load, ErrorKind::NoDescriptor, 2);
+    let reasons = validity(&load, &ten_seconds(10), 0.001);
+    assert_eq!(reasons.len(), 2);
+    assert!(reasons[0].contains("ip_local_port_range") && reasons[0].contains("not the server's"));
+    assert!(reasons[1].contains("ulimit -n"));
+}
+
+#[test]
+fn a_server_that_never_answers_is_invalid() {
+    let mut load = load(0, Duration::from_millis(1));
+    load.counts.sent = 10;
+    load.counts.planned = 10;
+    load.counts.unfinished = 10;
+    let reasons = validity(&load, &ten_seconds(10), 1.0);
+    assert_eq!(
+        reasons,
+        ["no request succeeded of 10 sent, 10 were unfinished at the end"]
+    );
+    let nothing = Load::default();
+    assert_eq!(
+        validity(&nothing, &ten_seconds(10), 1.0),
+        ["no request was sent"]
+    );
+}
+
+#[test]
+fn a_latency_that_needs_more_connections_than_there_were_is_rejected() {
+    // 64 connections, 1624 requests/s at 7.2 s each: 11 700 in flight.
+    let load = load(16_240, Duration::from_millis(7200));
+    let reasons = validity(&load, &ten_seconds(64), 0.001);
+    assert_eq!(reasons.len(), 1);
+    assert!(reasons[0].contains("would fill 183 × the time of 64 connections"));
+}
+
+#[test]
+fn idle_connections_are_found_but_not_while_draining() {
+    let half = load(50_000, Duration::from_millis(1));
+    assert!(validity(&half, &ten_seconds(10), 0.001)[0].contains("0.500 ×"));
+    // The last response took five seconds more: nine connections were rightly idle.
+    let mut drained = honest();
+    drained.window_ns = 15_000_000_000;
+    assert_eq!(validity(&drained, &ten_seconds(10), 0.001), [""; 0]);
+}
+
+#[test]
+fn a_fixed_number_of_requests_may_leave_connections_idle() {
+    let load = load(70_000, Duration::from_millis(1));
+    let fixed = work(10, Amount::Requests(70_000));
+    assert_eq!(validity(&load, &fixed, 0.001), [""; 0]);
+}
+
+#[test]
+fn too_few_requests_are_not_judged_by_averages() {
+    let load = load(99, Duration::from_millis(1));
+    assert_eq!(validity(&load, &ten_seconds(10), 0.001), [""; 0]);
+}
+
+#[test]
+fn bytes_that_nothing_asked_for_make_a_trial_invalid() {
+    let mut load = honest();
+    load.connections = Connections {
+        wanted: 10,
+        surplus: 1,
+        ..Connections::default()
+    };
+    let reasons = validity(&load, &ten_seconds(10), 1.0);
+    assert_eq!(reasons.len(), 1);
+    assert!(reasons[0].starts_with("the server sends more than it is asked for: on 1 of 10"));
+}
+
+#[test]
+fn connecting_anew_counts_as_busy() {
+    let mut load = load(50_000, Duration::from_millis(1));
+    load.connections = Connections {
+        reconnects: 50_000,
+        ..Connections::default()
+    };
+    load.connect = Some(histogram(50_000, Duration::from_millis(1)));
+    assert_eq!(validity(&load, &ten_seconds(10), 0.001), [""; 0]);
+}
+
+#[test]
+fn a_window_of_another_length_than_planned_is_rejected() {
+    for window_ns in [1_250_000, 21_000_000_000] {
+        let mut load = load(100_000, Duration::from_nanos(window_ns / 10_000));
+        load.window_ns = window_ns;
+        let reasons = validity(&load, &ten_seconds(10), 0.001);
+        assert!(
+            reasons[0].contains("but 10.0 s was planned"),
+            "{window_ns}: {reasons:?}"
+        );
+    }
+}

@@ -1,0 +1,538 @@
+//! The load generator against servers that misbehave on purpose: what each
+//! does, what has to be counted, and that the server's own count agrees.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test ends where something is not as it must be"
+)]
+
+use hotlap::load::{Cancel, Control, Job, LoadPhase, Target, TargetError, run, verify};
+use hotlap::record::{ErrorKind, Load};
+use hotlap::spec::{Amount, Expect, Fill, LoadSpec, Request, Text};
+use hotlap::stats::validity;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+/// What a server does with the n-th request, from 1; false closes the connection.
+type Answer = dyn Fn(u64, &mut TcpStream) -> bool + Send + Sync;
+
+struct Server {
+    address: SocketAddr,
+    requests: Arc<AtomicU64>,
+    ended: Arc<AtomicBool>,
+}
+
+impl Server {
+    fn start(answer: impl Fn(u64, &mut TcpStream) -> bool + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let server = Self {
+            address: listener.local_addr().unwrap(),
+            requests: Arc::default(),
+            ended: Arc::default(),
+        };
+        let (requests, ended) = (Arc::clone(&server.requests), Arc::clone(&server.ended));
+        let answer: Arc<Answer> = Arc::new(answer);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                if ended.load(Ordering::Relaxed) {
+                    return;
+                }
+                let (answer, requests) = (Arc::clone(&answer), Arc::clone(&requests));
+                let Ok(stream) = stream else { continue };
+                thread::spawn(move || serve(stream, &*answer, &requests));
+            }
+        });
+        server
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+fn serve(mut stream: TcpStream, answer: &Answer, requests: &AtomicU64) {
+    let _ = stream.set_nodelay(true);
+    let mut head = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let end = loop {
+            if let Some(at) = head.windows(4).position(|end| end == b"\r\n\r\n") {
+                break at + 4;
+            }
+            match stream.read(&mut buffer) {
+                Ok(0) | Err(_) => return,
+                Ok(size) => head.extend_from_slice(&buffer[..size]),
+            }
+        };
+        // What lies behind is the next request, of a client that was answered too early.
+        head.drain(..end);
+        let number = requests.fetch_add(1, Ordering::Relaxed) + 1;
+        if !answer(number, &mut stream) {
+            return;
+        }
+    }
+}
+
+/// Writes the same bytes to every request.
+fn always(bytes: &'static [u8], keep: bool) -> Server {
+    Server::start(move |_, stream| stream.write_all(bytes).is_ok() && keep)
+}
+
+/// The same, but the first request gets a good answer, so that the load is begun at all.
+fn after_first(bytes: &'static [u8], keep: bool) -> Server {
+    Server::start(move |number, stream| match number {
+        1 => stream.write_all(OK).is_ok(),
+        _ => stream.write_all(bytes).is_ok() && keep,
+    })
+}
+
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+fn spec(amount: Amount) -> LoadSpec {
+    LoadSpec {
+        request: Request {
+            method: "GET".to_owned(),
+            path: Text::literal("/"),
+            headers: Vec::new(),
+            body: None,
+        },
+        expect: Expect::default(),
+        connections: 4,
+        amount,
+        warmup: Duration::ZERO,
+        timeout: Duration::from_secs(10),
+        keep_alive: true,
+    }
+}
+
+fn requests(total: u64) -> LoadSpec {
+    spec(Amount::Requests(total))
+}
+
+fn load_with(server: SocketAddr, spec: &LoadSpec, control: &Control) -> Load {
+    let target = Target::new(server, server.to_string(), false).unwrap();
+    let fill = Fill {
+        port: server.port(),
+        dir: String::new(),
+        cpus: 1,
+        env: std::collections::BTreeMap::new(),
+    };
+    let job = Job::new(spec, &fill, &target).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let verified = runtime.block_on(verify(&job, &target)).unwrap();
+    let load = run(&job, &verified, &target, control).unwrap();
+    load.counts.check().unwrap();
+    assert_eq!(load.errors.values().sum::<u64>(), load.counts.errors());
+    assert!(load.errors.keys().eq(load.error_examples.keys()));
+    assert_eq!(load.first_error_ns.is_some(), load.counts.errors() > 0);
+    load
+}
+
+fn load(server: &Server, spec: &LoadSpec) -> Load {
+    let before = server.requests.load(Ordering::Relaxed);
+    let load = load_with(
+        server.address,
+        spec,
+        &Control::new(2, Cancel::new(), |_, _| {}),
+    );
+    // One request was the verification's.
+    if load.counts.unfinished == 0 && !load.errors.contains_key(&ErrorKind::ConnectRefused) {
+        let counted = server.requests.load(Ordering::Relaxed) - before;
+        assert_eq!(
+            counted,
+            load.counts.sent + load.warmup_requests + 1,
+            "{load:?}"
+        );
+    }
+    load
+}
+
+fn all_succeed(load: &Load, total: u64) {
+    assert_eq!(load.counts.succeeded, total, "{load:?}");
+    assert_eq!(load.counts.sent, total);
+    assert_eq!(load.service.as_ref().unwrap().count, total);
+    assert_eq!(load.service_failed, None);
+}
+
+fn all_fail(load: &Load, total: u64, kind: ErrorKind) {
+    assert_eq!(load.counts.succeeded, 0, "{load:?}");
+    assert_eq!(load.counts.sent, total);
+    assert_eq!(load.errors.get(&kind), Some(&total), "{load:?}");
+    assert_eq!(load.service, None);
+}
+
+#[test]
+fn exactly_so_many_requests_are_sent() {
+    for (total, connections, threads) in [(1, 4, 2), (3, 64, 2), (200, 4, 2), (101, 7, 3)] {
+        let server = always(OK, true);
+        let mut spec = requests(total);
+        spec.connections = connections;
+        let control = Control::new(threads, Cancel::new(), |_, _| {});
+        let load = load_with(server.address, &spec, &control);
+        all_succeed(&load, total);
+        assert_eq!(load.counts.planned, total);
+        assert_eq!(load.connections.reconnects, 0);
+        assert_eq!(server.requests.load(Ordering::Relaxed), total + 1);
+        assert_eq!(load.per_second.iter().sum::<u64>(), total);
+        assert_eq!(load.bytes.body, 2 * total);
+        assert_eq!(load.bytes.received, OK.len() as u64 * total);
+        assert_eq!(control.progress().succeeded(), total);
+        assert_eq!(control.progress().phase(), Some(LoadPhase::Done));
+    }
+}
+
+#[test]
+fn good_responses_of_every_framing_succeed() {
+    let chunked: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n\
+        5\r\nhello\r\n5;e=1\r\nworld\r\n0\r\nX: 1\r\n\r\n";
+    let interim: &[u8] =
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    for (bytes, body) in [(chunked, 10), (interim, 2), (OK, 2)] {
+        let server = always(bytes, true);
+        let load = load(&server, &requests(200));
+        all_succeed(&load, 200);
+        assert_eq!(load.connections.reconnects, 0);
+        assert_eq!(load.bytes.body, 200 * body);
+        assert_eq!(load.bytes.body_decoded, Some(body));
+        assert!(load.statuses.keys().eq([&200]));
+    }
+}
+
+#[test]
+fn bodiless_responses_end_with_their_head() {
+    for (status, bytes) in [
+        (
+            304,
+            b"HTTP/1.1 304 Not Modified\r\nContent-Length: 99\r\n\r\n".as_slice(),
+        ),
+        (204, b"HTTP/1.1 204 No Content\r\n\r\n"),
+    ] {
+        let server = always(bytes, true);
+        let mut spec = requests(50);
+        spec.expect.status = status;
+        all_succeed(&load(&server, &spec), 50);
+    }
+    let server = always(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n", true);
+    let mut spec = requests(50);
+    spec.request.method = "HEAD".to_owned();
+    all_succeed(&load(&server, &spec), 50);
+}
+
+#[test]
+fn announced_closes_are_successes_and_reconnects() {
+    for bytes in [
+        b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello".as_slice(),
+        b"HTTP/1.1 200 OK\r\n\r\nhello",
+        b"HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello",
+    ] {
+        let server = always(bytes, false);
+        let load = load(&server, &requests(60));
+        all_succeed(&load, 60);
+        assert_eq!(load.connections.closed_by_server, 60);
+        // Those that were opened before are not reconnects.
+        assert_eq!(load.connections.opened, load.connections.reconnects + 4);
+        assert!((56..=60).contains(&load.connections.reconnects), "{load:?}");
+        assert_eq!(load.bytes.body, 300);
+    }
+}
+
+#[test]
+fn a_close_behind_a_response_is_met_with_one_more_try() {
+    let server = always(OK, false);
+    let load = load(&server, &requests(60));
+    all_succeed(&load, 60);
+    assert!(load.connections.retried >= 50, "{load:?}");
+    assert_eq!(load.connections.retried, load.connections.reconnects);
+}
+
+#[test]
+fn a_connection_for_each_request() {
+    let server = always(OK, true);
+    let mut spec = requests(40);
+    spec.keep_alive = false;
+    let load = load(&server, &spec);
+    all_succeed(&load, 40);
+    assert_eq!(load.connections.closed_by_server, 0);
+    assert_eq!(load.connections.reconnects, 0);
+    assert!(load.connections.opened >= 40);
+}
+
+#[test]
+fn what_is_not_http_is_an_error_of_its_kind() {
+    for (bytes, keep, kind) in [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n12345".as_slice(), false, ErrorKind::ShortBody),
+        (b"garbage\r\n\r\n", true, ErrorKind::BadHead),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", true, ErrorKind::BadHead),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", true, ErrorKind::BadChunk),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", true, ErrorKind::UnaskedBytes),
+        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", true, ErrorKind::Status),
+    ] {
+        let server = after_first(bytes, keep);
+        let load = load(&server, &requests(40));
+        all_fail(&load, 40, kind);
+    }
+    // Fresh connections that are closed at once: nobody may take that for an idle close.
+    let server = after_first(b"", false);
+    all_fail(&load(&server, &requests(40)), 40, ErrorKind::ClosedEarly);
+}
+
+#[test]
+fn a_reset_is_an_error() {
+    let server = Server::start(|number, stream| {
+        if number == 1 {
+            return stream.write_all(OK).is_ok();
+        }
+        let linger = Some(Duration::ZERO);
+        rustix::net::sockopt::set_socket_linger(&*stream, linger).unwrap();
+        false
+    });
+    all_fail(&load(&server, &requests(40)), 40, ErrorKind::Reset);
+}
+
+#[test]
+fn no_answer_is_a_timeout() {
+    let server = Server::start(|number, stream| number > 1 || stream.write_all(OK).is_ok());
+    let mut spec = spec(Amount::Duration(Duration::from_millis(150)));
+    spec.timeout = Duration::from_millis(100);
+    let load = load(&server, &spec);
+    assert!(load.counts.timed_out >= 4, "{load:?}");
+    assert_eq!(load.counts.timed_out, load.counts.sent);
+    assert_eq!(
+        load.errors.keys().copied().collect::<Vec<_>>(),
+        [ErrorKind::Timeout]
+    );
+}
+
+#[test]
+fn a_server_that_is_gone_refuses_every_request() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let once = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        assert!(stream.read(&mut [0; 1000]).unwrap() > 0);
+        stream.write_all(OK).unwrap();
+        drop(listener);
+    });
+    let control = Control::new(2, Cancel::new(), |_, _| {});
+    let load = load_with(address, &requests(20), &control);
+    once.join().unwrap();
+    assert_eq!(load.counts.succeeded, 0);
+    assert_eq!(load.counts.failed, 20);
+    assert!(
+        load.errors.contains_key(&ErrorKind::ConnectRefused),
+        "{load:?}"
+    );
+}
+
+#[test]
+fn failures_stay_out_of_the_latency_of_successes() {
+    let server = Server::start(|number, stream| {
+        let bytes = if number <= 101 {
+            OK
+        } else {
+            b"HTTP/1.1 500 Oh\r\nContent-Length: 2\r\n\r\noh".as_slice()
+        };
+        stream.write_all(bytes).is_ok()
+    });
+    let load = load(&server, &requests(150));
+    assert_eq!(load.counts.succeeded, 100);
+    assert_eq!(load.errors[&ErrorKind::Status], 50);
+    assert_eq!((load.statuses[&200], load.statuses[&500]), (100, 50));
+    assert_eq!(load.service.unwrap().count, 100);
+    assert_eq!(load.service_failed.unwrap().count, 50);
+    assert!(load.error_examples[&ErrorKind::Status].contains("500"));
+}
+
+#[test]
+fn a_load_by_time_obeys_littles_law() {
+    // What the machine does else is small beside the time that an answer takes.
+    let server = Server::start(|_, stream| {
+        thread::sleep(Duration::from_millis(5));
+        stream.write_all(OK).is_ok()
+    });
+    let phases = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&phases);
+    let control = Control::new(2, Cancel::new(), move |phase, at| {
+        seen.lock().unwrap().push((phase, at));
+    });
+    let mut spec = spec(Amount::Duration(Duration::from_millis(300)));
+    spec.warmup = Duration::from_millis(50);
+    let load = load_with(server.address, &spec, &control);
+    assert!(load.warmup_requests > 0);
+    assert_eq!(load.counts.succeeded, load.counts.planned);
+    assert!(load.window_ns >= 300_000_000);
+    let served = server.requests.load(Ordering::Relaxed);
+    assert_eq!(served, load.counts.sent + load.warmup_requests + 1);
+    let busy = load.counts.succeeded as f64 * load.service.unwrap().mean_ns.unwrap();
+    let little = busy / (4.0 * load.window_ns as f64);
+    assert!((0.90..=1.02).contains(&little), "{little}");
+    let phases = phases.lock().unwrap();
+    let names: Vec<_> = phases.iter().map(|(phase, _)| *phase).collect();
+    assert_eq!(
+        names,
+        [
+            LoadPhase::WarmUp,
+            LoadPhase::Measure,
+            LoadPhase::Drain,
+            LoadPhase::Done
+        ]
+    );
+    assert!(phases[2].1 - phases[1].1 >= Duration::from_millis(300));
+}
+
+/// A server that answers twice, the second time when the first answer has long been read.
+fn twice() -> Server {
+    Server::start(|number, stream| {
+        if stream.write_all(OK).is_err() {
+            return false;
+        }
+        if number > 1 {
+            thread::sleep(Duration::from_millis(2));
+            return stream.write_all(OK).is_ok();
+        }
+        true
+    })
+}
+
+#[test]
+fn answers_that_come_twice_do_not_count_twice() {
+    for work in [
+        requests(200),
+        spec(Amount::Duration(Duration::from_millis(300))),
+    ] {
+        // One each: its first answer, which is verified, comes once.
+        let server = twice();
+        let control = Control::new(2, Cancel::new(), |_, _| {});
+        let load = load_with(server.address, &work, &control);
+        let reasons = validity(&load, &work, 0.001);
+        let told = |words: &str| reasons.iter().any(|reason| reason.contains(words));
+        assert!(
+            told("the server sends more than it is asked for")
+                || told("bytes that nothing asked for"),
+            "{load:?} {reasons:?}"
+        );
+    }
+}
+
+#[test]
+fn an_honest_server_leaves_nothing_behind() {
+    let server = always(OK, true);
+    assert_eq!(load(&server, &requests(400)).connections.surplus, 0);
+}
+
+#[test]
+fn bytes_behind_the_last_answer_are_seen() {
+    let server = Server::start(|number, stream| {
+        let once = stream.write_all(OK).is_ok();
+        if number == 2 {
+            thread::sleep(Duration::from_millis(2));
+            return stream.write_all(OK).is_ok();
+        }
+        once
+    });
+    let mut one = requests(1);
+    one.connections = 1;
+    let load = load_with(
+        server.address,
+        &one,
+        &Control::new(1, Cancel::new(), |_, _| {}),
+    );
+    assert_eq!((load.counts.succeeded, load.connections.surplus), (1, 1));
+}
+
+#[test]
+fn what_hangs_when_the_load_is_stopped_is_unfinished() {
+    let cancel = Cancel::new();
+    let stop = cancel.clone();
+    // The first was the verification's; behind the tenth, each of the four connections hangs.
+    let server = Server::start(move |number, stream| {
+        if number == 14 {
+            stop.cancel();
+        }
+        number > 10 || stream.write_all(OK).is_ok()
+    });
+    let control = Control::new(2, cancel, |_, _| {});
+    let load = load_with(server.address, &requests(1000), &control);
+    assert_eq!(load.counts.succeeded, 9, "{load:?}");
+    assert_eq!(load.counts.unfinished, 4);
+    assert_eq!(load.counts.unsent, 1000 - 13);
+    assert_eq!(load.unfinished_ages_ns.len(), 4);
+    assert_eq!(load.counts.errors(), 0);
+}
+
+fn gzip(level: u32, body: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(level));
+    encoder.write_all(body).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn an_encoded_body_is_checked_decoded_however_it_was_compressed() {
+    let body = "the same words again and again, ".repeat(100);
+    let wrong = body.replace("again, ", "again. ");
+    let answers = [
+        gzip(9, body.as_bytes()),
+        gzip(1, body.as_bytes()),
+        gzip(9, wrong.as_bytes()),
+    ];
+    let server = Server::start(move |number, stream| {
+        let wire = &answers[(number % 3) as usize];
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n",
+            wire.len()
+        );
+        stream.write_all(head.as_bytes()).is_ok() && stream.write_all(wire).is_ok()
+    });
+    let mut spec = requests(300);
+    spec.expect.body = Some(body.clone());
+    spec.expect.headers = vec![("content-encoding".to_owned(), "gzip".to_owned())];
+    let load = load(&server, &spec);
+    assert_eq!(load.counts.succeeded, 200, "{load:?}");
+    assert_eq!(load.errors[&ErrorKind::Body], 100);
+    assert_eq!(load.bytes.body_decoded, Some(body.len() as u64));
+    assert!(load.bytes.body_wire.unwrap() < 200);
+}
+
+#[test]
+fn a_body_that_may_vary_does() {
+    let server = Server::start(|number, stream| {
+        let body = format!("count: {number}");
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(answer.as_bytes()).is_ok()
+    });
+    all_succeed(&load(&server, &requests(50)), 50);
+    let mut spec = requests(50);
+    spec.expect.contains = Some("count: ".to_owned());
+    all_succeed(&load(&server, &spec), 50);
+}
+
+#[test]
+fn public_addresses_need_permission() {
+    let public = SocketAddr::from(([1, 1, 1, 1], 80));
+    let refused: Result<Target, TargetError> = Target::new(public, "x", false);
+    assert!(refused.unwrap_err().to_string().contains("allow_public"));
+    assert!(Target::new(public, "x", true).is_ok());
+    for private in [
+        "127.0.0.9:1",
+        "10.1.2.3:1",
+        "192.168.0.1:1",
+        "[::1]:1",
+        "[fd00::1]:1",
+    ] {
+        assert!(Target::new(private.parse().unwrap(), "x", false).is_ok());
+    }
+}
