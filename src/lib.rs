@@ -34,3 +34,5 @@ pub mod sample;
 pub mod host;
 
 pub mod stats;
+
+pub mod store;

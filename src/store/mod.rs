@@ -1,0 +1,64 @@
+//! What is kept on disk: a folder a run, with `run.json` written whole,
+//! `trials.jsonl` appended by the line and `samples.csv` by the row. A trial's line
+//! is synced last, so a trial either has everything or counts as not run. Also
+//! the locks that keep two runs apart, and the list of runs.
+
+mod append;
+mod error;
+mod folder;
+mod list;
+mod lock;
+mod read;
+mod samples;
+mod whole;
+
+pub use error::{Holder, StoreError};
+pub use folder::RunFolder;
+pub use list::{RunState, RunSummary, find, list, unfinished};
+pub use lock::{Lock, lock_machine, lock_output};
+pub use read::{Stored, open};
+pub use whole::write_whole;
+
+use std::path::{Path, PathBuf};
+
+/// The record of the run.
+const RUN_FILE: &str = "run.json";
+/// A line a trial.
+const TRIALS_FILE: &str = "trials.jsonl";
+/// A row a reading.
+const SAMPLES_FILE: &str = "samples.csv";
+
+/// The folder of a suite's runs: `<out>/<suite>/runs`.
+fn runs_folder(out: &Path, suite: &str) -> Result<PathBuf, StoreError> {
+    Ok(out.join(plain_name(suite)?).join("runs"))
+}
+
+/// A name as it may be used for one folder: it cannot lead anywhere else.
+fn plain_name(name: &str) -> Result<&str, StoreError> {
+    let plain = !name.is_empty()
+        && name != "."
+        && name != ".."
+        && !name.contains(['/', '\\'])
+        && !name.contains(char::is_control);
+    if plain {
+        Ok(name)
+    } else {
+        Err(StoreError::BadName(name.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_leads_nowhere_else() {
+        for bad in ["", ".", "..", "a/b", "../x", "/etc", "a\0b", "a\nb"] {
+            assert!(runs_folder(Path::new("out"), bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(
+            runs_folder(Path::new("out"), "http.v2").unwrap(),
+            Path::new("out/http.v2/runs")
+        );
+    }
+}

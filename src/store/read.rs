@@ -1,0 +1,157 @@
+//! Reading of a run's folder. It depends on nothing but the files: a report can be
+//! made again on another machine, years later.
+
+use super::{RUN_FILE, SAMPLES_FILE, StoreError, TRIALS_FILE, samples};
+use crate::ids::TrialId;
+use crate::record::{FORMAT, Reading, Run, Trial};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Everything that a run's folder holds, but the logs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stored {
+    /// `run.json`.
+    pub run: Run,
+    /// `trials.jsonl`, in the order in which the trials ended.
+    pub trials: Vec<Trial>,
+    /// `samples.csv`: the readings of each trial that has a record, in their order.
+    pub readings: BTreeMap<TrialId, Vec<Reading>>,
+    /// What was ignored, in a sentence each, for people to see.
+    pub notes: Vec<String>,
+    /// Whether the files end in something that must go before more is appended.
+    pub(super) needs_mending: bool,
+}
+
+/// Reads a run's folder. A last line that was cut off while it was written is
+/// ignored with a note, as are readings of trials without a record; anything else
+/// that hotlap did not write is an error, two records of one trial too.
+pub fn open(folder: &Path) -> Result<Stored, StoreError> {
+    let run = read_run(&folder.join(RUN_FILE))?;
+    let lines = read_trials(&folder.join(TRIALS_FILE))?;
+    let path = folder.join(SAMPLES_FILE);
+    let bytes = read_if_there(&path)?;
+    let finished = lines.trials.iter().map(|trial: &Trial| &trial.trial);
+    let samples = samples::read(&path, &bytes, finished)?;
+    let mut notes = Vec::new();
+    if lines.torn {
+        notes.push(format!(
+            "the last line of {TRIALS_FILE} was cut off while it was written; its trial counts as not run"
+        ));
+    }
+    if samples.has_orphans {
+        notes.push(format!(
+            "{SAMPLES_FILE} has readings of a trial that was cut off; they are left out"
+        ));
+    }
+    for trial in &lines.trials {
+        let counts = trial.load.as_ref().map(|load| load.counts);
+        if let Some(Err(broken)) = counts.map(|counts| counts.check()) {
+            notes.push(format!(
+                "the record of {} contradicts itself: {broken}",
+                trial.trial
+            ));
+        }
+    }
+    Ok(Stored {
+        run,
+        needs_mending: lines.unended || samples.has_orphans,
+        trials: lines.trials,
+        readings: samples.readings,
+        notes,
+    })
+}
+
+/// `run.json` alone.
+pub(super) fn read_run(path: &Path) -> Result<Run, StoreError> {
+    let bytes = fs::read(path).map_err(StoreError::io("read", path))?;
+    parse(path, None, &bytes)
+}
+
+/// The lines of `trials.jsonl`.
+pub(super) struct Lines<T> {
+    pub(super) trials: Vec<T>,
+    /// The last line was cut off.
+    torn: bool,
+    /// The file does not end in a line end, whether its last line is whole or not.
+    unended: bool,
+}
+
+/// A record that names its trial, whole or as far as a list needs it.
+pub(super) trait Named: DeserializeOwned {
+    fn trial(&self) -> &TrialId;
+}
+
+impl Named for Trial {
+    fn trial(&self) -> &TrialId {
+        &self.trial
+    }
+}
+
+pub(super) fn read_trials<T: Named>(path: &Path) -> Result<Lines<T>, StoreError> {
+    let bytes = read_if_there(path)?;
+    let mut lines = Lines {
+        trials: Vec::new(),
+        torn: false,
+        unended: false,
+    };
+    let mut seen = BTreeSet::new();
+    for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        lines.unended = !line.ends_with(b"\n");
+        let trial: T = match parse(path, Some(index + 1), line) {
+            Ok(trial) => trial,
+            // A record that lacks only its line end is whole. A cut is no newer format.
+            Err(StoreError::Broken { .. }) if lines.unended => {
+                lines.torn = true;
+                break;
+            }
+            Err(error) => return Err(error),
+        };
+        if !seen.insert(trial.trial().clone()) {
+            return Err(StoreError::Duplicate {
+                path: path.to_owned(),
+                trial: trial.trial().clone(),
+            });
+        }
+        lines.trials.push(trial);
+    }
+    Ok(lines)
+}
+
+/// The version is looked at first: a newer file may not have the shape of ours.
+fn parse<T: DeserializeOwned>(
+    path: &Path,
+    line: Option<usize>,
+    bytes: &[u8],
+) -> Result<T, StoreError> {
+    #[derive(Deserialize)]
+    struct Version {
+        format: u64,
+    }
+    let broken = |error: serde_json::Error| StoreError::Broken {
+        path: path.to_owned(),
+        line,
+        reason: error.to_string(),
+    };
+    let Version { format } = serde_json::from_slice(bytes).map_err(broken)?;
+    if format != u64::from(FORMAT) {
+        return Err(StoreError::Format {
+            path: path.to_owned(),
+            line,
+            found: format,
+            known: FORMAT,
+        });
+    }
+    serde_json::from_slice(bytes).map_err(broken)
+}
+
+/// A run that was cut off early has no trials and no samples yet.
+fn read_if_there(path: &Path) -> Result<Vec<u8>, StoreError> {
+    match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        other => other.map_err(StoreError::io("read", path)),
+    }
+}
