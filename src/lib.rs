@@ -36,3 +36,5 @@ pub mod host;
 pub mod stats;
 
 pub mod store;
+
+pub mod run;

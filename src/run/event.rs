@@ -1,0 +1,155 @@
+//! What happens in a run, as it happens. The runner tells it; the progress
+//! display, the plain log and the JSON stream listen.
+
+use crate::ids::{RunId, TrialId};
+use crate::load::Progress;
+use crate::record::{Counts, End, Outcome};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// Something that happened.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "snake_case", tag = "event")]
+pub enum Event {
+    /// A run begins, or goes on.
+    RunStarted {
+        /// The run.
+        run: RunId,
+        /// The suite's title.
+        title: String,
+        /// Its folder.
+        folder: PathBuf,
+        /// Trials of the plan.
+        trials: usize,
+        /// Of these, finished by an earlier session.
+        finished: usize,
+        /// About how long the rest takes.
+        #[serde(rename = "estimated_ns", with = "crate::units::nanos")]
+        estimated: Duration,
+    },
+    /// A cell cannot run on this machine.
+    Skipped {
+        /// Its names.
+        cell: String,
+        /// Why.
+        reason: String,
+        /// The line that mends it.
+        install: Option<String>,
+    },
+    /// A server is made from its sources.
+    BuildStarted {
+        /// The commands.
+        commands: Vec<String>,
+    },
+    /// A trial begins.
+    TrialStarted {
+        /// The trial.
+        trial: TrialId,
+        /// Which of all it is, from 1.
+        number: usize,
+        /// How many there are.
+        trials: usize,
+        /// Trials of this cell.
+        repetitions: u32,
+        /// What can be seen of it while it runs.
+        #[serde(skip)]
+        live: Arc<Live>,
+    },
+    /// A trial has ended and is on disk.
+    TrialFinished {
+        /// The trial.
+        trial: TrialId,
+        /// Which of all it is, from 1.
+        number: usize,
+        /// How many there are.
+        trials: usize,
+        /// What came of it.
+        outcome: Outcome,
+        /// Successes a second.
+        requests_per_second: Option<f64>,
+        /// Service time.
+        latency_p50_ns: Option<f64>,
+        /// Service time.
+        latency_p99_ns: Option<f64>,
+        /// What was sent and how it ended.
+        counts: Option<Counts>,
+        /// Highest sum of RSS under load.
+        rss_peak_bytes: Option<f64>,
+        /// What a reader must know of it.
+        warnings: Vec<String>,
+        /// How long it took.
+        took_ns: u64,
+        /// About how long the rest takes.
+        #[serde(rename = "left_ns", with = "crate::units::nanos")]
+        left: Duration,
+    },
+    /// A cancelled trial has left something that could not be ended.
+    LeftBehind {
+        /// What, in a sentence.
+        what: String,
+    },
+    /// The run has ended.
+    RunFinished {
+        /// How.
+        end: End,
+    },
+}
+
+/// What a trial is doing right now, for display only: stored and read without
+/// any order, since nothing is computed from it.
+#[derive(Debug, Default)]
+pub struct Live {
+    step: AtomicU64,
+    rss: AtomicU64,
+    processes: AtomicU64,
+    load: OnceLock<Arc<Progress>>,
+}
+
+const STEPS: [&str; 6] = [
+    "starting",
+    "verifying",
+    "warming up",
+    "measuring",
+    "resting",
+    "stopping",
+];
+
+impl Live {
+    /// What the generator publishes, once it runs.
+    pub fn load(&self) -> Option<&Progress> {
+        self.load.get().map(Arc::as_ref)
+    }
+
+    pub(super) fn set_load(&self, progress: Arc<Progress>) {
+        // A trial loads once.
+        let _ = self.load.set(progress);
+    }
+
+    pub(super) fn set_step(&self, step: &str) {
+        let at = STEPS.iter().position(|known| *known == step).unwrap_or(0);
+        self.step.store(at as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn set_memory(&self, rss: u64, processes: u64) {
+        self.rss.store(rss, Ordering::Relaxed);
+        self.processes.store(processes, Ordering::Relaxed);
+    }
+
+    /// The step in a word or two.
+    pub fn step(&self) -> &'static str {
+        STEPS
+            .get(self.step.load(Ordering::Relaxed) as usize)
+            .unwrap_or(&"starting")
+    }
+
+    /// The last reading of the tree: sum of RSS in bytes, and processes.
+    pub fn memory(&self) -> (u64, u64) {
+        (
+            self.rss.load(Ordering::Relaxed),
+            self.processes.load(Ordering::Relaxed),
+        )
+    }
+}

@@ -1,0 +1,13 @@
+//! A run: `trial` is one lifecycle, from the start of a server to the proof that
+//! it is gone; `runner` takes the trials in their order and keeps each on disk
+//! before the next; `event` is what happened, for whoever listens.
+
+mod event;
+mod revision;
+mod runner;
+mod trial;
+
+pub use crate::load::Cancel;
+pub use event::{Event, Live};
+pub use revision::revision;
+pub use runner::{Job, RunError, run};

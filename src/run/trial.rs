@@ -1,0 +1,375 @@
+//! One trial: a fresh server is started, proved to be ours, verified, loaded,
+//! watched, left to rest and stopped. This is the one place where servers, load
+//! and samples meet, and it reads like the list of a trial's steps.
+
+use super::event::Live;
+use crate::load::{
+    self, Cancel, Control, Job, LoadError, LoadPhase, Target, Verified, VerifyError,
+};
+use crate::record::{FORMAT, Load, Outcome, Phase, Proof, Reading, Step, Trial};
+use crate::sample::{Checkpoint, Root, Sampler};
+use crate::server::{Place, Server, ServerError};
+use crate::spec::{Cell, Planned, RunSettings};
+use crate::stats;
+use crate::units::show_duration;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// Answers that are asked for when the first one is wrong, to tell a server that
+/// is always wrong from one that was wrong once.
+const VERIFICATIONS: u32 = 10;
+
+/// What a trial needs beside its cell.
+pub(super) struct Stage<'a> {
+    pub(super) cell: &'a Cell,
+    pub(super) settings: &'a RunSettings,
+    pub(super) planned: &'a Planned,
+    pub(super) session: usize,
+    pub(super) place: Place,
+    pub(super) generator_threads: usize,
+    pub(super) live: Arc<Live>,
+    pub(super) cancel: &'a Cancel,
+}
+
+/// How a trial ended.
+pub(super) enum Ended {
+    /// It is to be recorded.
+    Done(Box<Seen>),
+    /// It was cancelled, and nothing is recorded; what could not be ended is named.
+    Cancelled { left: Option<String> },
+}
+
+/// What was seen of a trial.
+pub(super) struct Seen {
+    pub(super) trial: Trial,
+    pub(super) readings: Vec<Reading>,
+    /// Whether something of it may still run, and would be measured with whatever comes next.
+    pub(super) leaves_something: bool,
+}
+
+/// Runs a trial to its end.
+pub(super) async fn run(stage: Stage<'_>) -> Ended {
+    let began = Instant::now();
+    let started = jiff::Timestamp::now();
+    match stage.steps().await {
+        Ok(mut seen) => {
+            seen.trial.started = super::runner::rfc3339(started);
+            seen.trial.took_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            Ended::Done(Box::new(seen))
+        }
+        Err(left) => Ended::Cancelled { left },
+    }
+}
+
+impl Seen {
+    fn fail(mut self, step: Step, reason: String, log_tail: Vec<String>) -> Self {
+        self.trial.outcome = Outcome::Failed {
+            step,
+            reason,
+            log_tail,
+        };
+        self
+    }
+
+    /// A server that cannot be ended spoils whatever is measured after it.
+    fn unstopped(mut self, error: &ServerError) -> Self {
+        self.leaves_something = true;
+        if let Outcome::Failed { reason, .. } = &mut self.trial.outcome {
+            *reason = format!("{reason}; and {error}");
+            return self;
+        }
+        self.fail(Step::Stop, error.to_string(), Vec::new())
+    }
+}
+
+impl Stage<'_> {
+    /// All steps, or what is left of them when the trial was cancelled.
+    async fn steps(&self) -> Result<Seen, Option<String>> {
+        let mut seen = Seen {
+            trial: self.blank(),
+            readings: Vec::new(),
+            leaves_something: false,
+        };
+        self.live.set_step("starting");
+        let started = tokio::select! {
+            started = Server::start(self.cell, &self.place) => started,
+            () = self.cancel.cancelled() => return Err(None),
+        };
+        let server = match started {
+            Ok(server) => server,
+            Err(error) => {
+                seen.leaves_something = error.leaves_something();
+                return Ok(seen.fail(error.step(), error.to_string(), error.log_tail()));
+            }
+        };
+        seen.trial.port = Some(server.port());
+        seen.trial.address = Some(server.address.ip());
+        seen.trial.startup_ns = u64::try_from(server.startup.as_nanos()).ok();
+        seen.trial.listener = server.proof;
+        seen.trial.warnings.clone_from(&server.warnings);
+        // Whoever cancels gives up the figures, not the care with which the server is ended.
+        let measured = tokio::select! {
+            seen = self.measure(seen, &server) => Some(seen),
+            () = self.cancel.cancelled() => None,
+        };
+        self.live.set_step("stopping");
+        let stopped = server.stop().await;
+        match (measured, stopped) {
+            (Some(mut seen), Ok(stops)) => {
+                seen.trial.stops = stops;
+                Ok(seen)
+            }
+            (Some(seen), Err(error)) => Ok(seen.unstopped(&error)),
+            (None, stopped) => Err(stopped.err().map(|error| error.to_string())),
+        }
+    }
+
+    async fn measure(&self, mut seen: Seen, server: &Server) -> Seen {
+        let roots = server
+            .roots()
+            .into_iter()
+            .map(|(role, guard_pid)| Root { role, guard_pid });
+        let sampler = Sampler::start(roots.collect(), self.settings.sample_interval, server.began);
+        let sampler = match sampler {
+            Ok(sampler) => sampler,
+            Err(error) => {
+                let reason = format!("its processes cannot be watched: {error}");
+                return seen.fail(Step::Start, reason, Vec::new());
+            }
+        };
+        sampler.phase(Phase::Idle);
+        sampler.checkpoint(Checkpoint::Idle);
+        self.live.set_step("verifying");
+        match self.verify(server).await {
+            Ok((job, target, verified)) => {
+                if let Err(error) = &verified.response.decoded {
+                    seen.trial
+                        .warnings
+                        .push(format!("bodies were not looked into: {error}"));
+                }
+                let loading = Loading::begin(self, job, target, verified, sampler);
+                self.load(seen, server, loading).await
+            }
+            Err(reason) => seen.fail(Step::Verify, reason, server.log_tail()),
+        }
+    }
+
+    /// The record of a trial of which nothing has happened yet.
+    pub(super) fn blank(&self) -> Trial {
+        Trial {
+            format: FORMAT,
+            trial: self.planned.trial.clone(),
+            round: self.planned.round,
+            session: self.session,
+            started: String::new(),
+            took_ns: 0,
+            outcome: Outcome::Valid,
+            port: None,
+            address: None,
+            startup_ns: None,
+            listener: Proof::Untested,
+            load: None,
+            usage: BTreeMap::new(),
+            stops: BTreeMap::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The first response is checked whole, before anything is measured.
+    async fn verify(&self, server: &Server) -> Result<(Job, Target, Verified), String> {
+        let target = Target::new(
+            server.address,
+            &*server.authority,
+            self.settings.allow_public,
+        )
+        .map_err(|error| error.to_string())?;
+        let job =
+            Job::new(&self.cell.work, server.fill(), &target).map_err(|error| error.to_string())?;
+        let first = match load::verify(&job, &target).await {
+            Ok(verified) => return Ok((job, target, verified)),
+            Err(error) => error,
+        };
+        let VerifyError::Status { got, expected } = first else {
+            return Err(first.to_string());
+        };
+        let mut same = 1;
+        for _ in 1..VERIFICATIONS {
+            match load::verify(&job, &target).await {
+                Err(VerifyError::Status { got: again, .. }) if again == got => same += 1,
+                _ => {}
+            }
+        }
+        Err(if same == VERIFICATIONS {
+            format!("100 % of answers ({same} of {same}) were {got}, expected {expected}")
+        } else {
+            format!("{same} of {VERIFICATIONS} answers were {got}, expected {expected}")
+        })
+    }
+
+    /// Warm-up, measurement, rest; and what was seen of it.
+    async fn load(&self, mut seen: Seen, server: &Server, loading: Loading) -> Seen {
+        let cut = tokio::select! {
+            () = loading.ended() => None,
+            () = server.gone() => Some(Cut::Gone),
+            () = tokio::time::sleep(self.cell.trial_timeout) => Some(Cut::TimedOut),
+            () = self.watch(&loading.sampler) => None,
+        };
+        let at = loading.began.elapsed();
+        let (load, sampler) = loading.finish().await;
+        // The load may have ended because the server did, a moment before that was seen.
+        let mut gone = matches!(cut, Some(Cut::Gone)) || server.is_gone();
+        let foreign = server.still_alone().err();
+        if cut.is_none() && !gone {
+            sampler.checkpoint(Checkpoint::Loaded);
+            self.live.set_step("resting");
+            tokio::select! {
+                () = tokio::time::sleep(self.settings.rest) => {}
+                () = server.gone() => {}
+            }
+            gone = server.is_gone();
+            if !gone {
+                sampler.checkpoint(Checkpoint::After);
+            }
+        }
+        if let Some(sampler) = Arc::into_inner(sampler) {
+            let series = sampler.finish();
+            seen.readings = series.readings;
+            seen.trial.usage = series.usage;
+        }
+        let load = match load {
+            Ok(load) => load,
+            Err(reason) => return seen.fail(Step::Load, reason, server.log_tail()),
+        };
+        let requests = load.counts.succeeded + load.warmup_requests;
+        seen.trial.load = Some(load);
+        if gone {
+            let reason = format!(
+                "the server {} {} after the load began, after {requests} requests",
+                server.exit_in_words(),
+                show_duration(at),
+            );
+            return seen.fail(Step::Load, reason, server.log_tail());
+        }
+        if matches!(cut, Some(Cut::TimedOut)) {
+            let limit = show_duration(self.cell.trial_timeout);
+            return seen.fail(
+                Step::Load,
+                format!("the trial did not end within {limit}"),
+                server.log_tail(),
+            );
+        }
+        if let Some(foreign) = foreign {
+            return seen.fail(Step::Load, foreign.to_string(), Vec::new());
+        }
+        self.judge(&mut seen.trial);
+        seen
+    }
+
+    /// Keeps the display's reading of memory fresh. Never ends.
+    async fn watch(&self, sampler: &Sampler) {
+        let mut tick = tokio::time::interval(Duration::from_millis(200));
+        loop {
+            tick.tick().await;
+            let now = sampler.latest();
+            self.live
+                .set_memory(now.rss_bytes, u64::from(now.processes));
+        }
+    }
+
+    fn judge(&self, trial: &mut Trial) {
+        let Some(load) = &trial.load else { return };
+        let reasons = stats::validity(load, &self.cell.work, self.settings.max_errors);
+        if !reasons.is_empty() {
+            trial.outcome = Outcome::Invalid { reasons };
+        }
+    }
+}
+
+/// Why a load was cut short.
+enum Cut {
+    Gone,
+    TimedOut,
+}
+
+/// The generator at work, on a thread of its own, and the sampler that watches.
+struct Loading {
+    began: Instant,
+    cancel: Cancel,
+    sampler: Arc<Sampler>,
+    ended: watch::Receiver<bool>,
+    result: Option<JoinHandle<Result<Load, LoadError>>>,
+}
+
+impl Loading {
+    fn begin(
+        stage: &Stage<'_>,
+        job: Job,
+        target: Target,
+        verified: Verified,
+        sampler: Sampler,
+    ) -> Self {
+        let cancel = Cancel::new();
+        let sampler = Arc::new(sampler);
+        let follow = {
+            let sampler = Arc::clone(&sampler);
+            let live = Arc::clone(&stage.live);
+            move |phase, _| match phase {
+                LoadPhase::WarmUp => {
+                    live.set_step("warming up");
+                    sampler.phase(Phase::Warmup);
+                }
+                LoadPhase::Measure => {
+                    live.set_step("measuring");
+                    sampler.phase(Phase::Measure);
+                }
+                LoadPhase::Drain => {}
+                LoadPhase::Done => sampler.phase(Phase::Rest),
+            }
+        };
+        let control = Control::new(stage.generator_threads, cancel.clone(), follow);
+        stage.live.set_load(control.progress());
+        let (tell, ended) = watch::channel(false);
+        let result = tokio::task::spawn_blocking(move || {
+            let load = load::run(&job, &verified, &target, &control);
+            tell.send_replace(true);
+            load
+        });
+        Self {
+            began: Instant::now(),
+            cancel,
+            sampler,
+            ended,
+            result: Some(result),
+        }
+    }
+
+    async fn ended(&self) {
+        // Its sender goes only with the load itself.
+        let _ = self.ended.clone().wait_for(|ended| *ended).await;
+    }
+
+    /// Stops the load, where it has not ended, and takes what it counted.
+    async fn finish(mut self) -> (Result<Load, String>, Arc<Sampler>) {
+        self.cancel.cancel();
+        let sampler = Arc::clone(&self.sampler);
+        let load = match self.result.take() {
+            Some(result) => match result.await {
+                Ok(Ok(load)) => Ok(load),
+                Ok(Err(error)) => Err(error.to_string()),
+                Err(failure) => Err(format!("the load generator failed: {failure}")),
+            },
+            None => Err("the load was taken twice".to_owned()),
+        };
+        (load, sampler)
+    }
+}
+
+impl Drop for Loading {
+    /// A trial that is given up must not leave its load running.
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}
