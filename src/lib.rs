@@ -38,3 +38,7 @@ pub mod stats;
 pub mod store;
 
 pub mod run;
+
+pub mod report;
+
+pub mod publish;

@@ -1,0 +1,423 @@
+//! What a run cannot say: every circumstance that bounds what its figures mean, each in a
+//! sentence, those of cells with the cells that they concern.
+
+use super::naming::Naming;
+use super::rows::{Bodies, baseline, bodies, reasons};
+use super::{Input, show};
+use crate::ids::TrialId;
+use crate::record::{ErrorKind, Load, Phase, Proof, Reading, Trial};
+use crate::spec::Cell;
+use crate::stats::{CellSummary, ENOUGH_TRIALS, State, generator_limited, unsteady};
+use crate::units::{show_bytes, show_duration, show_number};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// With fewer CPUs generator and server cannot have cores of their own.
+pub(super) const CPUS_TO_SEPARATE: usize = 4;
+/// With fewer readings of the measured phase a peak may lie between two of them.
+const ENOUGH_READINGS: usize = 10;
+/// Where a delayed acknowledgement of 40 ms shows.
+const DELAYED_ACK_NS: (u64, u64) = (38_000_000, 48_000_000);
+/// A connect that is this slow was tried again after a lost SYN, which Linux does after 1 s.
+const SYN_RETRY_NS: u64 = 950_000_000;
+
+/// One sentence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Caution {
+    /// The cells that it concerns; empty where it is the whole run.
+    pub cells: Vec<String>,
+    /// The sentence.
+    pub text: String,
+}
+
+/// Every caution: those of the run first, then those of cells in file order. One that holds for
+/// several cells is said once.
+pub(super) fn all(
+    input: &Input<'_>,
+    naming: &Naming<'_>,
+    cells: &[CellSummary<'_>],
+) -> Vec<Caution> {
+    let mut cautions: Vec<Caution> = of_run(input, cells)
+        .into_iter()
+        .map(|text| Caution {
+            cells: Vec::new(),
+            text,
+        })
+        .collect();
+    let readings = readings_under_load(input);
+    for cell in cells.iter().filter(|cell| cell.state == State::Measured) {
+        let baseline = no_baseline(naming, cell, cells);
+        for text in of_cell(&readings, cell).into_iter().chain(baseline) {
+            let title = naming.title(cell.cell);
+            match cautions
+                .iter_mut()
+                .find(|c| c.text == text && !c.cells.is_empty())
+            {
+                Some(known) => known.cells.push(title),
+                None => cautions.push(Caution {
+                    cells: vec![title],
+                    text,
+                }),
+            }
+        }
+    }
+    cautions
+}
+
+fn of_run(input: &Input<'_>, cells: &[CellSummary<'_>]) -> Vec<String> {
+    let run = input.run;
+    let mut said = Vec::new();
+    let measured = || cells.iter().filter(|cell| cell.state == State::Measured);
+    if measured().count() > 0 && !measured().any(CellSummary::enough) {
+        said.push(format!(
+            "Too few trials: with fewer than {ENOUGH_TRIALS} valid trials a cell, no difference can be told \
+             from chance, so ratios carry no verdict."
+        ));
+    }
+    said.push(if run.host.cpus < CPUS_TO_SEPARATE {
+        format!(
+            "Shared cores: generator and server take turns on {}, so a faster server also \
+             starves its own load. Compare rows with each other, not with other machines.",
+            show::plural(run.host.cpus, "CPU")
+        )
+    } else {
+        "Shared cores: generator and servers are not pinned to cores of their own, so they may take turns \
+         on one. Compare rows with each other, not with other machines."
+            .to_owned()
+    });
+    if run.spec.cells.iter().all(is_loopback) {
+        said.push(
+            "Loopback: requests never left this machine. There is no network card and no interrupt, caches are \
+             shared, and latencies are shorter than over any network."
+                .to_owned(),
+        );
+    }
+    if run.host.virtualized == Some(true) {
+        said.push(
+            "Virtual machine: its neighbours and its hypervisor may slow a trial unseen."
+                .to_owned(),
+        );
+    }
+    if run.sessions.len() > 1 {
+        said.push(format!(
+            "Made in {} sessions: the machine may have changed between them.",
+            run.sessions.len()
+        ));
+    }
+    if run
+        .sessions
+        .iter()
+        .any(|s| s.revision.as_ref().is_some_and(|r| r.ends_with("-dirty")))
+    {
+        said.push("The repository had changes that no revision holds.".to_owned());
+    }
+    said.extend(input.notes.iter().cloned());
+    said
+}
+
+fn is_loopback(cell: &Cell) -> bool {
+    cell.front_process().is_some_and(|front| {
+        let address = front.address.trim_matches(['[', ']']);
+        address == "localhost"
+            || address
+                .parse::<std::net::IpAddr>()
+                .is_ok_and(|address| address.is_loopback())
+    })
+}
+
+fn of_cell(readings: &BTreeMap<&TrialId, usize>, cell: &CellSummary<'_>) -> Vec<String> {
+    let valid: Vec<&Trial> = cell.valid().collect();
+    let mut said = Vec::new();
+    said.extend(not_counted(cell));
+    said.extend(errors(&valid));
+    said.extend(unfinished(&valid));
+    said.extend(percentiles(cell));
+    said.extend(listeners(&valid));
+    said.extend(limited(&valid));
+    said.extend(no_steady_state(cell, &valid));
+    said.extend(varying_bodies(cell));
+    said.extend(came_and_went(&valid));
+    said.extend(closes(&valid));
+    said.extend(killed(&valid));
+    said.extend(connects(&valid));
+    said.extend(delayed_ack(&valid));
+    said.extend(clamped(&valid));
+    said.extend(few_readings(readings, &valid));
+    said.extend(warnings(&valid));
+    said
+}
+
+fn loads<'a>(trials: &'a [&'a Trial]) -> impl Iterator<Item = &'a Load> {
+    trials.iter().filter_map(|trial| trial.load.as_ref())
+}
+
+/// How many trials a thing holds for, as ` in 2 of 3 trials`.
+fn among(trials: &[&Trial], holds: impl Fn(&Trial) -> bool) -> Option<String> {
+    let times = trials.iter().filter(|trial| holds(trial)).count();
+    (times > 0).then(|| {
+        format!(
+            "in {times} of {}",
+            show::plural(trials.len(), "valid trial")
+        )
+    })
+}
+
+fn not_counted(cell: &CellSummary<'_>) -> Vec<String> {
+    let mut said: Vec<String> = reasons(cell)
+        .into_iter()
+        .map(|reason| format!("Not in its figures: {reason}."))
+        .collect();
+    match cell.missing() {
+        0 => {}
+        missing => said.push(format!(
+            "{missing} of {} did not run.",
+            show::plural(cell.planned, "trial")
+        )),
+    }
+    said
+}
+
+fn errors(trials: &[&Trial]) -> Option<String> {
+    let mut kinds: BTreeMap<ErrorKind, u64> = BTreeMap::new();
+    for load in loads(trials) {
+        for (kind, times) in &load.errors {
+            *kinds.entry(*kind).or_default() += times;
+        }
+    }
+    let errors: u64 = loads(trials).map(|load| load.counts.errors()).sum();
+    if errors == 0 {
+        return None;
+    }
+    let sent: u64 = loads(trials).map(|load| load.counts.sent).sum();
+    let listed: Vec<String> = kinds
+        .iter()
+        .filter(|(_, times)| **times > 0)
+        .map(|(kind, times)| format!("{} × {}", show::count(*times as f64), kind.words()))
+        .collect();
+    let listed = if listed.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", listed.join(", "))
+    };
+    Some(format!(
+        "{} of {} requests failed{listed}; within the limit, and in no latency.",
+        show::count(errors as f64),
+        show::count(sent as f64)
+    ))
+}
+
+fn unfinished(trials: &[&Trial]) -> Option<String> {
+    let open: u64 = loads(trials).map(|load| load.counts.unfinished).sum();
+    let oldest = loads(trials)
+        .flat_map(|load| &load.unfinished_ages_ns)
+        .max();
+    (open > 0).then(|| {
+        let age = oldest.map_or_else(String::new, |ns| {
+            format!(
+                ", the oldest for {}",
+                show_duration(Duration::from_nanos(*ns))
+            )
+        });
+        format!(
+            "{} still unfinished at the end{age}; neither a success nor an error.",
+            if open == 1 {
+                "1 request was".to_owned()
+            } else {
+                format!("{open} requests were")
+            }
+        )
+    })
+}
+
+fn percentiles(cell: &CellSummary<'_>) -> Option<String> {
+    let lacks = |name: &str| !cell.metrics.contains_key(name);
+    let needs = if lacks("latency_p99") && lacks("latency_max") {
+        return None;
+    } else if lacks("latency_p99") {
+        "p99 (1000 requests needed) or p99.9 (10 000)"
+    } else if lacks("latency_p99_9") {
+        "p99.9 (10 000 requests needed)"
+    } else {
+        return None;
+    };
+    Some(format!("Too few requests a trial for {needs}."))
+}
+
+fn listeners(trials: &[&Trial]) -> Option<String> {
+    let among = among(trials, |trial| trial.listener != Proof::Proved)?;
+    Some(format!(
+        "Whether the loaded listener was the server that this run started is unproved {among}."
+    ))
+}
+
+fn no_baseline(
+    naming: &Naming<'_>,
+    cell: &CellSummary<'_>,
+    cells: &[CellSummary<'_>],
+) -> Option<String> {
+    let base = baseline(cell, cells).filter(|base| base.state != State::Measured)?;
+    Some(format!(
+        "No ratio, since its baseline ({}) has no figures: {}.",
+        naming.title(base.cell),
+        base.state.word()
+    ))
+}
+
+fn limited(trials: &[&Trial]) -> Option<String> {
+    let among = among(trials, |trial| {
+        trial.load.as_ref().is_some_and(generator_limited)
+    })?;
+    Some(format!(
+        "The generator was the limit, with nearly all of its CPU time used {among}: its figure is a lower bound (≥), \
+         and a ratio with it may be too small or too large."
+    ))
+}
+
+fn no_steady_state(cell: &CellSummary<'_>, trials: &[&Trial]) -> Option<String> {
+    let apart = |trial: &Trial| unsteady(trial.load.as_ref()?, &cell.cell.work);
+    let among = among(trials, |trial| apart(trial).is_some())?;
+    let most = trials.iter().filter_map(|trial| apart(trial));
+    let most = most.fold(0.0, f64::max) * 100.0;
+    Some(format!(
+        "No steady state {among}: requests per second differ between the halves of the measured phase by up to \
+         {} %, which is more than chance. Warm up or measure for longer.",
+        show_number(most, 2)
+    ))
+}
+
+fn varying_bodies(cell: &CellSummary<'_>) -> Option<String> {
+    let body = bodies(cell).filter(Bodies::vary)?;
+    Some(format!(
+        "Bodies vary in size: {} on the wire at the mean of all successes, {} in the first response.",
+        show_bytes(body.mean_wire),
+        show_bytes(body.wire as f64)
+    ))
+}
+
+fn came_and_went(trials: &[&Trial]) -> Option<String> {
+    let totals = || trials.iter().filter_map(|trial| trial.usage.get("total"));
+    let turned_over = totals().filter(|usage| usage.pids_seen > usage.processes);
+    let seen = turned_over.map(|usage| usage.pids_seen).max()?;
+    let at_once = totals().map(|usage| usage.processes).max()?;
+    Some(format!(
+        "Processes came and went: up to {seen} different ones in a trial, {at_once} at once at the most. What lived \
+         only between two readings is not in its memory."
+    ))
+}
+
+fn closes(trials: &[&Trial]) -> Option<String> {
+    let closed: u64 = loads(trials)
+        .map(|load| load.connections.closed_by_server + load.connections.retried)
+        .sum();
+    let anew: u64 = loads(trials).map(|load| load.connections.reconnects).sum();
+    if closed > 0 {
+        return Some(format!(
+            "The server closes connections: after {} responses; {} were opened anew, which its figures include.",
+            show::count(closed as f64),
+            show::count(anew as f64)
+        ));
+    }
+    (anew > 0).then(|| {
+        format!(
+            "{} connections were opened anew under load.",
+            show::count(anew as f64)
+        )
+    })
+}
+
+fn killed(trials: &[&Trial]) -> Option<String> {
+    let among = among(trials, |trial| {
+        trial
+            .stops
+            .values()
+            .any(|stop| !stop.polite || stop.killed > 0)
+    })?;
+    Some(format!(
+        "Processes did not end after the stop signal and had to be killed {among}."
+    ))
+}
+
+fn connects(trials: &[&Trial]) -> Option<String> {
+    let slow: u64 = loads(trials)
+        .filter_map(|load| load.connect.as_ref())
+        .filter(|connect| connect.max_ns.is_some_and(|max| max >= SYN_RETRY_NS))
+        .filter_map(|connect| connect.load().ok())
+        .map(|live| live.count_between(SYN_RETRY_NS, live.high()))
+        .sum();
+    (slow > 0).then(|| {
+        format!(
+            "{} took about a second or longer, as after a lost SYN: the accept queue may have overflowed.",
+            show::plural(slow as usize, "connect")
+        )
+    })
+}
+
+fn delayed_ack(trials: &[&Trial]) -> Option<String> {
+    let (low, high) = DELAYED_ACK_NS;
+    let among = among(trials, |trial| {
+        let service = trial.load.as_ref().and_then(|load| load.service.as_ref());
+        service.is_some_and(|service| {
+            // Not the least: one quick acknowledgement would hide all the others.
+            service.quantile(0.1).is_some_and(|p10| p10 >= low)
+                && service.quantile(0.9).is_some_and(|p90| p90 <= high)
+        })
+    })?;
+    Some(format!(
+        "Nearly every response took about 40 ms {among}, as where a server writes head and body apart without \
+         TCP_NODELAY and waits for the delayed acknowledgement."
+    ))
+}
+
+fn clamped(trials: &[&Trial]) -> Option<String> {
+    let clamped: u64 = loads(trials)
+        .filter_map(|load| load.service.as_ref())
+        .map(|service| service.clamped)
+        .sum();
+    (clamped > 0).then(|| {
+        format!(
+            "{clamped} latencies were longer than the histogram holds and are counted at its end."
+        )
+    })
+}
+
+/// How many readings each trial has of its measured phase. Roles are read at the same times.
+fn readings_under_load<'a>(input: &Input<'a>) -> BTreeMap<&'a TrialId, usize> {
+    let times = |readings: &[Reading]| {
+        let measured = readings
+            .iter()
+            .filter(|reading| reading.phase == Phase::Measure);
+        measured
+            .map(|reading| reading.t_ns)
+            .collect::<BTreeSet<u64>>()
+            .len()
+    };
+    input
+        .readings
+        .iter()
+        .map(|(trial, readings)| (trial, times(readings)))
+        .collect()
+}
+
+fn few_readings(readings: &BTreeMap<&TrialId, usize>, trials: &[&Trial]) -> Option<String> {
+    if readings.is_empty() {
+        return None;
+    }
+    let among = among(trials, |trial| {
+        readings.get(&trial.trial).copied().unwrap_or(0) < ENOUGH_READINGS
+    })?;
+    Some(format!(
+        "Fewer than {ENOUGH_READINGS} memory readings under load {among}: a short peak may have been missed."
+    ))
+}
+
+fn warnings(trials: &[&Trial]) -> Vec<String> {
+    let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
+    for warning in trials.iter().flat_map(|trial| &trial.warnings) {
+        *counted.entry(warning).or_default() += 1;
+    }
+    counted
+        .into_iter()
+        .map(|(warning, times)| format!("{warning} ({})", show::plural(times, "trial")))
+        .collect()
+}

@@ -1,0 +1,266 @@
+//! CSV as spreadsheets and programs read it: RFC 4180 with lines that end in LF (which version
+//! control shows best and every reader takes), a unit in every column's name, `.` as the
+//! point, no grouping, the shortest digits that read back the same, and nothing where there is no
+//! value. Text that a spreadsheet would run as a formula gets an apostrophe in front; numbers never do.
+
+use super::rows::reasons;
+use super::{Input, ReportError};
+use crate::record::{ErrorKind, METRICS, Metric, Outcome, Proof, Trial};
+use crate::spec::{Cell, Spec};
+use crate::stats::{CellSummary, State, summarise};
+use serde_json::Value as Json;
+use std::fmt::Write as _;
+
+/// `summary.csv`: a row a cell, in file order.
+pub(super) fn summary(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
+    let spec = &input.run.spec;
+    let mut head = names_head(spec);
+    head.extend(
+        [
+            "state",
+            "reason",
+            "valid_count",
+            "invalid_count",
+            "failed_count",
+            "missing_count",
+        ]
+        .map(str::to_owned),
+    );
+    for metric in METRICS {
+        let column = metric.column();
+        head.extend(["median", "min", "max"].map(|what| format!("{column}_{what}")));
+    }
+    let rows = summarise(input.run, input.trials).into_iter().map(|cell| {
+        let mut row = names(spec, cell.cell);
+        row.extend(counts(&cell));
+        for metric in METRICS {
+            let spread = cell.metrics.get(metric.name);
+            row.push(number(spread.map(|spread| spread.median)));
+            row.push(number(spread.map(|spread| spread.min)));
+            row.push(number(spread.map(|spread| spread.max)));
+        }
+        row
+    });
+    table(&head, rows)
+}
+
+fn counts(cell: &CellSummary<'_>) -> Vec<String> {
+    let install = match cell.state {
+        State::Skipped(skip) => skip.install.as_ref(),
+        _ => None,
+    };
+    let mut reason = reasons(cell).join("; ");
+    if let Some(install) = install {
+        let _ = write!(reason, "; install: {install}");
+    }
+    vec![
+        text(cell.state.word()),
+        text(&reason),
+        cell.valid().count().to_string(),
+        cell.invalid().count().to_string(),
+        cell.failed().count().to_string(),
+        cell.missing().to_string(),
+    ]
+}
+
+/// The columns of a trial's counts, and how each is read.
+type Column = (&'static str, fn(&Trial) -> Option<u64>);
+
+const COUNTS: &[Column] = &[
+    ("window_ns", |t| Some(t.load.as_ref()?.window_ns)),
+    ("planned_count", |t| Some(t.load.as_ref()?.counts.planned)),
+    ("sent_count", |t| Some(t.load.as_ref()?.counts.sent)),
+    ("unsent_count", |t| Some(t.load.as_ref()?.counts.unsent)),
+    ("succeeded_count", |t| {
+        Some(t.load.as_ref()?.counts.succeeded)
+    }),
+    ("failed_count", |t| Some(t.load.as_ref()?.counts.failed)),
+    ("timed_out_count", |t| {
+        Some(t.load.as_ref()?.counts.timed_out)
+    }),
+    ("unfinished_count", |t| {
+        Some(t.load.as_ref()?.counts.unfinished)
+    }),
+    ("first_error_ns", |t| t.load.as_ref()?.first_error_ns),
+    ("sent_bytes", |t| Some(t.load.as_ref()?.bytes.sent)),
+    ("received_bytes", |t| Some(t.load.as_ref()?.bytes.received)),
+    ("body_wire_bytes", |t| t.load.as_ref()?.bytes.body_wire),
+    ("body_decoded_bytes", |t| {
+        t.load.as_ref()?.bytes.body_decoded
+    }),
+    ("connections_opened_count", |t| {
+        Some(t.load.as_ref()?.connections.opened)
+    }),
+    ("reconnects_count", |t| {
+        Some(t.load.as_ref()?.connections.reconnects)
+    }),
+    ("retried_count", |t| {
+        Some(t.load.as_ref()?.connections.retried)
+    }),
+    ("closed_by_server_count", |t| {
+        Some(t.load.as_ref()?.connections.closed_by_server)
+    }),
+    ("surplus_count", |t| {
+        Some(t.load.as_ref()?.connections.surplus)
+    }),
+    ("processes_count", |t| {
+        Some(t.usage.get("total")?.processes.into())
+    }),
+    ("threads_count", |t| {
+        Some(t.usage.get("total")?.threads.into())
+    }),
+];
+
+/// `trials.csv`: a row a trial, by cell in file order and repetition.
+pub(super) fn trials(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
+    let spec = &input.run.spec;
+    let mut head = names_head(spec);
+    head.extend(
+        [
+            "repetition",
+            "round",
+            "session",
+            "started",
+            "outcome",
+            "step",
+            "reason",
+            "listener",
+            "took_ns",
+        ]
+        .map(str::to_owned),
+    );
+    head.extend(METRICS.iter().map(Metric::column));
+    head.extend(COUNTS.iter().map(|(name, _)| (*name).to_owned()));
+    head.extend((1..=5).map(|class| format!("status_{class}xx_count")));
+    head.extend(
+        ErrorKind::ALL
+            .iter()
+            .map(|kind| format!("error_{}_count", kind.name())),
+    );
+    head.push("warnings".to_owned());
+    let cells = summarise(input.run, input.trials);
+    let rows = cells.iter().flat_map(|cell| {
+        cell.trials
+            .iter()
+            .map(|trial| trial_row(spec, cell.cell, trial))
+    });
+    table(&head, rows)
+}
+
+fn trial_row(spec: &Spec, cell: &Cell, trial: &Trial) -> Vec<String> {
+    let mut row = names(spec, cell);
+    row.extend([
+        trial.trial.repetition.to_string(),
+        trial.round.to_string(),
+        trial.session.to_string(),
+        text(&trial.started),
+    ]);
+    row.extend(outcome(&trial.outcome));
+    row.push(text(proof(trial.listener)));
+    row.push(trial.took_ns.to_string());
+    row.extend(METRICS.iter().map(|metric| number(metric.of(trial))));
+    let whole = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
+    row.extend(COUNTS.iter().map(|(_, read)| whole(read(trial))));
+    let load = trial.load.as_ref();
+    row.extend((1..=5).map(|class: u16| {
+        whole(load.map(|load| {
+            let of_class = load
+                .statuses
+                .iter()
+                .filter(|(status, _)| **status / 100 == class);
+            of_class.map(|(_, times)| times).sum()
+        }))
+    }));
+    row.extend(
+        ErrorKind::ALL
+            .iter()
+            .map(|kind| whole(load.map(|load| load.errors.get(kind).copied().unwrap_or(0)))),
+    );
+    row.push(text(&trial.warnings.join("; ")));
+    row
+}
+
+fn outcome(outcome: &Outcome) -> [String; 3] {
+    match outcome {
+        Outcome::Valid => ["valid".to_owned(), String::new(), String::new()],
+        Outcome::Invalid { reasons } => [
+            "invalid".to_owned(),
+            String::new(),
+            text(&reasons.join("; ")),
+        ],
+        Outcome::Failed { step, reason, .. } => {
+            // The step's own name on disk is its name here.
+            let step = match serde_json::to_value(step) {
+                Ok(Json::String(step)) => step,
+                _ => String::new(),
+            };
+            ["failed".to_owned(), step, text(reason)]
+        }
+    }
+}
+
+fn proof(proof: Proof) -> &'static str {
+    match proof {
+        Proof::Proved => "proved",
+        Proof::Unproved => "unproved",
+        Proof::Untested => "untested",
+    }
+}
+
+fn toggles(spec: &Spec) -> impl Iterator<Item = &str> {
+    let names = spec.axes.iter().map(|axis| axis.name.as_str());
+    names.filter(|name| !matches!(*name, "server" | "load"))
+}
+
+/// The columns of names. A toggle's has a prefix, so that no toggle can take another's name.
+fn names_head(spec: &Spec) -> Vec<String> {
+    let mut head = ["cell", "suite", "server"].map(str::to_owned).to_vec();
+    head.extend(toggles(spec).map(|name| format!("toggle_{name}")));
+    head.push("load".to_owned());
+    head
+}
+
+fn names(spec: &Spec, cell: &Cell) -> Vec<String> {
+    let mut row = vec![text(&cell.id.0), text(&spec.suite), text(&cell.server)];
+    row.extend(toggles(spec).map(|name| {
+        let choice = cell.toggles.iter().find(|choice| choice.toggle == name);
+        choice.map_or_else(String::new, |choice| text(&choice.value))
+    }));
+    row.push(text(&cell.load));
+    row
+}
+
+/// A cell of text. One that a spreadsheet would take for a formula gets an apostrophe in front.
+fn text(text: &str) -> String {
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        format!("'{text}")
+    } else {
+        text.to_owned()
+    }
+}
+
+/// A number with the shortest digits that read back the same; empty where there is none.
+fn number(value: Option<f64>) -> String {
+    match value {
+        Some(value) if value.is_finite() => value.to_string(),
+        _ => String::new(),
+    }
+}
+
+fn table(head: &[String], rows: impl Iterator<Item = Vec<String>>) -> Result<Vec<u8>, ReportError> {
+    let wrong = |error: String| ReportError::Serialise(error);
+    let mut writer = ::csv::WriterBuilder::new()
+        .terminator(::csv::Terminator::Any(b'\n'))
+        .from_writer(Vec::new());
+    writer
+        .write_record(head)
+        .map_err(|error| wrong(error.to_string()))?;
+    for row in rows {
+        writer
+            .write_record(&row)
+            .map_err(|error| wrong(error.to_string()))?;
+    }
+    writer
+        .into_inner()
+        .map_err(|error| wrong(error.to_string()))
+}

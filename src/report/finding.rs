@@ -1,0 +1,141 @@
+//! What a report says before its tables: the state of the run, and what each departure from the
+//! baseline costs or gains.
+
+use super::caution::CPUS_TO_SEPARATE;
+use super::naming::Naming;
+use super::show;
+use super::view::Finding;
+use crate::record::{End, Run};
+use crate::stats::{CellSummary, ENOUGH_TRIALS, ratio};
+
+/// What must be known before a figure is read.
+pub(super) fn banners(run: &Run, cells: &[CellSummary<'_>]) -> Vec<(String, String)> {
+    let mut banners = Vec::new();
+    let planned: usize = cells.iter().map(|cell| cell.planned).sum();
+    let done: usize = cells.iter().map(|cell| cell.trials.len()).sum();
+    let end = match run.end {
+        Some(End::Complete) => None,
+        Some(End::Interrupted) => Some("Interrupted"),
+        Some(End::Aborted) => Some("Given up"),
+        None => Some("Unfinished"),
+    };
+    let mut add = |what: &str, why: String| banners.push((what.to_owned(), why));
+    if let Some(end) = end {
+        add(
+            end,
+            format!(
+                "{done} of {} have a record; \"hotlap run --resume={}\" goes on",
+                show::plural(planned, "planned trial"),
+                run.id
+            ),
+        );
+    }
+    if let Some(profile) = &run.spec.profile {
+        let why = "not the suite's default, so not its usual figures";
+        add("Profile", format!("{profile}, {why}"));
+    }
+    if !run.selection.is_empty() {
+        add(
+            "A part of the suite",
+            format!("narrowed by {}", run.selection.join(" ")),
+        );
+    }
+    let count = |word: &str| {
+        cells
+            .iter()
+            .filter(|cell| cell.state.word() == word)
+            .count()
+    };
+    let gone: Vec<String> = ["failed", "invalid", "skipped", "not run"]
+        .into_iter()
+        .filter(|word| count(word) > 0)
+        .map(|word| format!("{} {word}", count(word)))
+        .collect();
+    if !gone.is_empty() {
+        add(
+            "Not every cell has figures",
+            format!(
+                "of {}, {} (reasons below)",
+                show::plural(cells.len(), "cell"),
+                gone.join(", ")
+            ),
+        );
+    }
+    let shares = if run.host.cpus < CPUS_TO_SEPARATE {
+        format!(
+            "generator and servers share {}, so figures are lower than either could reach alone",
+            show::plural(run.host.cpus, "CPU")
+        )
+    } else {
+        "generator and servers are not pinned to cores of their own".to_owned()
+    };
+    add("Generator shares cores", shares);
+    banners
+}
+
+/// A sentence for each measured cell that departs by one axis from a measured one, and what all of
+/// them rest on.
+pub(super) fn findings(
+    run: &Run,
+    naming: &Naming<'_>,
+    cells: &[CellSummary<'_>],
+) -> (Vec<Finding>, Option<String>) {
+    let (mut found, few): (Vec<Finding>, Vec<bool>) = cells
+        .iter()
+        .filter_map(|cell| finding(run, naming, cell, cells))
+        .unzip();
+    let mut common = Vec::new();
+    let first = found.first().and_then(|finding| finding.basis.clone());
+    if found.iter().all(|finding| finding.basis == first) {
+        common.extend(first.map(|basis| format!("each ratio is {basis}")));
+        for finding in &mut found {
+            finding.basis = None;
+        }
+    }
+    let no_verdict = format!("no verdict from fewer than {ENOUGH_TRIALS} trials");
+    if few.iter().all(|few| *few) && !few.is_empty() {
+        common.push(no_verdict);
+    } else {
+        for (finding, _) in found.iter_mut().zip(&few).filter(|(_, few)| **few) {
+            let own = finding.basis.take().map(|basis| format!("{basis}; "));
+            finding.basis = Some(format!("{}{no_verdict}", own.unwrap_or_default()));
+        }
+    }
+    let mut said = common.join("; ");
+    if let Some(letter) = said.get_mut(..1) {
+        letter.make_ascii_uppercase();
+    }
+    (found, (!said.is_empty()).then(|| format!("{said}.")))
+}
+
+/// The finding of a cell, and whether it has too few trials for a verdict.
+fn finding(
+    run: &Run,
+    naming: &Naming<'_>,
+    cell: &CellSummary<'_>,
+    cells: &[CellSummary<'_>],
+) -> Option<(Finding, bool)> {
+    let base = run.spec.cell(cell.cell.baseline.as_ref()?)?;
+    let (against, departure) = naming.departure(cell.cell, base)?;
+    let base = cells.iter().find(|other| other.cell.id == against.id)?;
+    let of = |name: &str| {
+        let order = run.spec.run.order;
+        ratio(cell.metrics.get(name)?, base.metrics.get(name)?, order)
+    };
+    let rate = of("requests_per_second")?;
+    let n = cell.valid().count().min(base.valid().count());
+    let basis = match rate.by_round.len() {
+        0 => format!("that of the medians of {}", show::plural(n, "trial")),
+        1 => "that of 1 round".to_owned(),
+        rounds => format!("the median of {rounds} rounds"),
+    };
+    let finding = Finding {
+        context: departure.context,
+        subject: departure.to,
+        object: departure.from,
+        ratio: show::multiple(rate.value, &rate.by_round),
+        rss: of("rss_peak").map(|rss| show::multiple(rss.value, &rss.by_round)),
+        basis: Some(basis),
+    };
+    Some((finding, n < ENOUGH_TRIALS))
+}

@@ -1,0 +1,150 @@
+//! `report.json`: the figures for programs. Units are canonical and named (`ns`, `bytes`),
+//! names are raw, and where there is no value there is null, with a reason where one is known.
+
+use super::rows::{reasons, why_absent};
+use super::{Digest, Input, ReportError};
+use crate::record::{Direction, ErrorKind, FORMAT, METRICS, Metric, Run};
+use crate::stats::{CellSummary, ENOUGH_TRIALS, Spread, ratio, summarise};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// Why a high percentile is missing.
+pub(super) const TOO_FEW: &str = "too few samples";
+
+/// The report.
+pub(super) fn report(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
+    let run = input.run;
+    let cells = summarise(run, input.trials);
+    let value = json!({
+        "format": FORMAT,
+        "run": run.id,
+        "suite": run.spec.suite,
+        "title": run.spec.title,
+        "profile": run.spec.profile,
+        "selection": run.selection,
+        "end": run.end,
+        "digest": Digest::of(input),
+        "seed": run.spec.run.seed,
+        "order": run.spec.run.order,
+        "host": run.host,
+        "versions": run.versions,
+        "sessions": run.sessions,
+        "suite_sha256": run.suite.sha256,
+        "verdict_needs_trials": ENOUGH_TRIALS,
+        "metrics": METRICS.iter().map(entry).collect::<Map<_, _>>(),
+        "cells": cells.iter().map(|cell| cell_json(run, cell, &cells)).collect::<Vec<_>>(),
+        "notes": input.notes,
+    });
+    let mut bytes = serde_json::to_vec_pretty(&value)
+        .map_err(|error| ReportError::Serialise(error.to_string()))?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+fn entry(metric: &Metric) -> (String, Value) {
+    let better = match metric.direction {
+        Direction::Higher => "higher",
+        Direction::Lower => "lower",
+    };
+    let about = json!({ "label": metric.label, "unit": metric.unit.suffix(), "better": better });
+    (metric.name.to_owned(), about)
+}
+
+fn cell_json(run: &Run, cell: &CellSummary<'_>, all: &[CellSummary<'_>]) -> Value {
+    let spec = cell.cell;
+    let toggles: Map<String, Value> = spec
+        .toggles
+        .iter()
+        .map(|choice| {
+            (
+                choice.toggle.clone(),
+                json!({ "value": choice.value, "label": choice.label }),
+            )
+        })
+        .collect();
+    json!({
+        "id": spec.id,
+        "variant": spec.variant,
+        "server": { "name": spec.server, "label": spec.server_label },
+        "toggles": toggles,
+        "load": { "name": spec.load, "label": spec.load_label },
+        "baseline": spec.baseline,
+        "state": cell.state.word(),
+        "reasons": reasons(cell),
+        "install": spec.skip.as_ref().and_then(|skip| skip.install.as_ref()),
+        "trials": {
+            "planned": cell.planned,
+            "valid": cell.valid().count(),
+            "invalid": cell.invalid().count(),
+            "failed": cell.failed().count(),
+            "missing": cell.missing(),
+        },
+        "enough_for_a_verdict": cell.enough(),
+        "errors": errors(cell),
+        "metrics": METRICS.iter().map(|metric| figure(metric, cell)).collect::<Map<_, _>>(),
+        "ratios": ratios(run, cell, all),
+    })
+}
+
+/// Failed requests of the valid trials, by kind.
+fn errors(cell: &CellSummary<'_>) -> BTreeMap<&'static str, u64> {
+    let mut kinds = BTreeMap::new();
+    let loads = cell.valid().filter_map(|trial| trial.load.as_ref());
+    for (kind, times) in loads.flat_map(|load| &load.errors) {
+        *kinds.entry(ErrorKind::name(*kind)).or_default() += times;
+    }
+    kinds
+}
+
+fn figure(metric: &Metric, cell: &CellSummary<'_>) -> (String, Value) {
+    let value = match cell.metrics.get(metric.name) {
+        Some(spread) => json!({
+            "median": spread.median,
+            "min": spread.min,
+            "max": spread.max,
+            "values": values(spread),
+        }),
+        None => json!({
+            "median": null,
+            "min": null,
+            "max": null,
+            "values": [],
+            "reason": missing(metric, cell),
+        }),
+    };
+    (metric.name.to_owned(), value)
+}
+
+fn missing(metric: &Metric, cell: &CellSummary<'_>) -> String {
+    if cell.valid().count() == 0 {
+        return format!("{}: no valid trial", cell.state.word());
+    }
+    why_absent(metric, cell.valid())
+        .unwrap_or("not recorded")
+        .to_owned()
+}
+
+fn values(spread: &Spread) -> Vec<Value> {
+    spread
+        .values
+        .iter()
+        .map(|v| json!({ "repetition": v.repetition, "round": v.round, "value": v.value }))
+        .collect()
+}
+
+/// The ratio to the baseline of every metric that both have.
+fn ratios(run: &Run, cell: &CellSummary<'_>, all: &[CellSummary<'_>]) -> Value {
+    let Some(base) = all
+        .iter()
+        .find(|other| Some(&other.cell.id) == cell.cell.baseline.as_ref())
+    else {
+        return Value::Null;
+    };
+    let of = |metric: &Metric| {
+        let mine = cell.metrics.get(metric.name)?;
+        let ratio = ratio(mine, base.metrics.get(metric.name)?, run.spec.run.order)?;
+        let about = json!({ "ratio": ratio.value, "by_round": ratio.by_round });
+        Some((metric.name.to_owned(), about))
+    };
+    Value::Object(METRICS.iter().filter_map(of).collect())
+}

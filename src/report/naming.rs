@@ -1,0 +1,192 @@
+//! How cells are named in a report: a column for each axis that varies, or one column of
+//! departures from the baseline where there would be too many.
+
+use crate::spec::{Cell, Choice, Spec};
+
+/// With more axes than this the names share one column.
+const MOST_COLUMNS: usize = 3;
+
+/// One value of one axis that a cell departs by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Departure {
+    /// The server and the load, where there are several and they are not what departs.
+    pub(super) context: Option<String>,
+    /// What the cell has.
+    pub(super) to: String,
+    /// What it is read against.
+    pub(super) from: String,
+}
+
+/// The names of a spec's cells.
+pub(super) struct Naming<'a> {
+    spec: &'a Spec,
+    axes: Vec<&'a str>,
+}
+
+impl<'a> Naming<'a> {
+    /// Finds the axes that vary among the cells.
+    pub(super) fn of(spec: &'a Spec) -> Self {
+        let varies = |axis: &str| {
+            let mut values = spec.cells.iter().map(|cell| name(cell, axis));
+            let first = values.next();
+            values.any(|value| Some(value) != first)
+        };
+        let axes = spec
+            .axes
+            .iter()
+            .map(|axis| axis.name.as_str())
+            .filter(|axis| varies(axis))
+            .collect();
+        Self { spec, axes }
+    }
+
+    /// Whether a row names only what departs from its baseline.
+    pub(super) fn is_merged(&self) -> bool {
+        self.axes.len() > MOST_COLUMNS
+    }
+
+    /// The heads of the columns of names.
+    pub(super) fn columns(&self) -> Vec<String> {
+        if self.is_merged() {
+            return vec!["Variant".to_owned()];
+        }
+        if self.axes.is_empty() {
+            return vec!["Server".to_owned()];
+        }
+        self.axes.iter().map(|axis| head(axis)).collect()
+    }
+
+    /// A cell's names, one a column.
+    pub(super) fn row(&self, cell: &Cell) -> Vec<String> {
+        if self.is_merged() {
+            return vec![self.merged(cell)];
+        }
+        if self.axes.is_empty() {
+            return vec![cell.server_label.clone()];
+        }
+        self.axes
+            .iter()
+            .map(|axis| label(cell, axis).unwrap_or("–").to_owned())
+            .collect()
+    }
+
+    /// A cell in a phrase: `Express · compression gzip · steady`.
+    pub(super) fn title(&self, cell: &Cell) -> String {
+        if self.is_merged() {
+            return self.merged(cell);
+        }
+        self.phrase(cell, |_| true)
+    }
+
+    /// What a cell is to be read against, and by which single axis it departs from that: another
+    /// server from its baseline, another value of a toggle from the same server without it.
+    /// None where it departs by more than one axis, or by none.
+    pub(super) fn departure(&self, cell: &Cell, base: &Cell) -> Option<(&'a Cell, Departure)> {
+        let usual = |axis: &str| name(base, axis).or_else(|| self.first_value(axis));
+        let departs = |axis: &&&str| name(cell, axis).is_some_and(|own| usual(axis) != Some(own));
+        let toggles: Vec<&str> = self
+            .axes
+            .iter()
+            .filter(|axis| !matches!(**axis, "server" | "load"))
+            .filter(departs)
+            .copied()
+            .collect();
+        let (axis, against) = match toggles.as_slice() {
+            [] if cell.server != base.server => ("server", base.id.clone()),
+            [toggle] => {
+                let same = |other: &&Cell| {
+                    let elsewhere = self.axes.iter().filter(|axis| *axis != toggle);
+                    name(other, toggle) == usual(toggle)
+                        && elsewhere
+                            .clone()
+                            .all(|axis| name(other, axis) == name(cell, axis))
+                };
+                (*toggle, self.spec.cells.iter().find(same)?.id.clone())
+            }
+            _ => return None,
+        };
+        let against = self.spec.cell(&against)?;
+        let departure = Departure {
+            context: self.context(cell, axis),
+            to: part(cell, axis)?,
+            from: part(against, axis)?,
+        };
+        Some((against, departure))
+    }
+
+    /// Under which server and load a departure by `axis` was seen, where the report has several.
+    fn context(&self, cell: &Cell, axis: &str) -> Option<String> {
+        let parts: Vec<String> = ["server", "load"]
+            .into_iter()
+            .filter(|place| *place != axis && self.axes.contains(place))
+            .filter_map(|place| part(cell, place))
+            .collect();
+        (!parts.is_empty()).then(|| parts.join(" · "))
+    }
+
+    fn first_value(&self, axis: &str) -> Option<&str> {
+        let axis = self.spec.axes.iter().find(|known| known.name == axis)?;
+        axis.values.first().map(|(name, _)| name.as_str())
+    }
+
+    fn merged(&self, cell: &Cell) -> String {
+        let base = cell.baseline.as_ref().and_then(|id| self.spec.cell(id));
+        let Some(base) = base else {
+            return self.phrase(cell, |_| true);
+        };
+        self.phrase(cell, |axis| {
+            axis == "server" || axis == "load" || name(cell, axis) != name(base, axis)
+        })
+    }
+
+    fn phrase(&self, cell: &Cell, takes: impl Fn(&str) -> bool) -> String {
+        let parts: Vec<String> = self
+            .axes
+            .iter()
+            .filter(|axis| takes(axis))
+            .filter_map(|axis| part(cell, axis))
+            .collect();
+        if parts.is_empty() {
+            return cell.server_label.clone();
+        }
+        parts.join(" · ")
+    }
+}
+
+/// The head of an axis's column.
+fn head(axis: &str) -> String {
+    match axis {
+        "server" => "Server".to_owned(),
+        "load" => "Load".to_owned(),
+        toggle => toggle.to_owned(),
+    }
+}
+
+/// A cell's value on an axis as a phrase; a toggle's goes with its name, since `on` says nothing.
+fn part(cell: &Cell, axis: &str) -> Option<String> {
+    let label = label(cell, axis)?;
+    Some(match axis {
+        "server" | "load" => label.to_owned(),
+        toggle => format!("{toggle} {label}"),
+    })
+}
+
+fn name<'a>(cell: &'a Cell, axis: &str) -> Option<&'a str> {
+    match axis {
+        "server" => Some(&cell.server),
+        "load" => Some(&cell.load),
+        toggle => choice(cell, toggle).map(|choice| choice.value.as_str()),
+    }
+}
+
+fn label<'a>(cell: &'a Cell, axis: &str) -> Option<&'a str> {
+    match axis {
+        "server" => Some(&cell.server_label),
+        "load" => Some(&cell.load_label),
+        toggle => choice(cell, toggle).map(|choice| choice.label.as_str()),
+    }
+}
+
+fn choice<'a>(cell: &'a Cell, toggle: &str) -> Option<&'a Choice> {
+    cell.toggles.iter().find(|choice| choice.toggle == toggle)
+}

@@ -1,0 +1,260 @@
+//! The rows of a report's tables: cells with figures, cells without and why, single trials.
+
+use super::json::TOO_FEW;
+use super::naming::Naming;
+use super::show;
+use super::view::{CellView, FigureView, OtherView, TrialView};
+use crate::record::{METRICS, Metric, Outcome, Run, Step, Trial, Usage};
+use crate::stats::{CellSummary, Spread, State, generator_limited, ratio};
+use crate::units::{show_bytes, show_number};
+
+/// The measured baseline of a cell.
+pub(super) fn baseline<'a, 'b>(
+    cell: &CellSummary<'_>,
+    cells: &'b [CellSummary<'a>],
+) -> Option<&'b CellSummary<'a>> {
+    let id = cell.cell.baseline.as_ref()?;
+    cells.iter().find(|other| other.cell.id == *id)
+}
+
+/// The row of a cell with figures.
+pub(super) fn cell_view(
+    run: &Run,
+    naming: &Naming<'_>,
+    cell: &CellSummary<'_>,
+    all: &[CellSummary<'_>],
+) -> CellView {
+    let is_baseline = all
+        .iter()
+        .any(|c| c.cell.baseline.as_ref() == Some(&cell.cell.id));
+    let rate = "requests_per_second";
+    let against = baseline(cell, all).and_then(|base| {
+        ratio(
+            cell.metrics.get(rate)?,
+            base.metrics.get(rate)?,
+            run.spec.run.order,
+        )
+    });
+    let shown_ratio = match &against {
+        Some(ratio) => format!("×{}", show::multiple(ratio.value, &ratio.by_round)),
+        None if is_baseline => "baseline".to_owned(),
+        None => show::NONE.to_owned(),
+    };
+    let valid = cell.valid().count();
+    let most = |read: fn(&Usage) -> u32| {
+        let usage = cell.valid().filter_map(|trial| trial.usage.get("total"));
+        usage
+            .map(read)
+            .max()
+            .map_or_else(|| show::NONE.to_owned(), |n| n.to_string())
+    };
+    let limited = |trial: &Trial| trial.load.as_ref().is_some_and(generator_limited);
+    let body = bodies(cell);
+    let loads = cell.valid().filter_map(|trial| trial.load.as_ref());
+    CellView {
+        id: cell.cell.id.to_string(),
+        names: naming.row(cell.cell),
+        title: naming.title(cell.cell),
+        baseline: is_baseline,
+        // One that could have been more makes the median a lower bound.
+        bound: if cell.valid().any(limited) {
+            "≥ "
+        } else {
+            ""
+        },
+        ratio: shown_ratio,
+        ratio_raw: against.map(|ratio| ratio.value),
+        valid,
+        planned: cell.planned,
+        trials: if valid == cell.planned {
+            valid.to_string()
+        } else {
+            format!("{valid} of {}", cell.planned)
+        },
+        metrics: METRICS.iter().map(|m| (m.name, figure(m, cell))).collect(),
+        errors: loads.map(|load| load.counts.errors()).sum(),
+        processes: most(|usage| usage.processes),
+        threads: most(|usage| usage.threads),
+        body_wire: body.map_or_else(|| show::NONE.to_owned(), |body| show_bytes(body.mean_wire)),
+        body_decoded: body.map_or_else(
+            || show::NONE.to_owned(),
+            |body| show_bytes(body.decoded as f64),
+        ),
+        body_share: match body {
+            Some(Bodies { wire, decoded, .. }) if decoded > 0 => {
+                format!("{} %", show_number(wire as f64 / decoded as f64 * 100.0, 3))
+            }
+            _ => show::NONE.to_owned(),
+        },
+    }
+}
+
+/// The sizes of a cell's bodies, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bodies {
+    /// The first verified one, as it came.
+    pub(super) wire: u64,
+    /// The same, decoded.
+    pub(super) decoded: u64,
+    /// The mean over all successes, as they came.
+    pub(super) mean_wire: f64,
+}
+
+impl Bodies {
+    /// Whether the mean is another than the first one's size, by more than 1 %.
+    pub(super) fn vary(&self) -> bool {
+        let wire = self.wire as f64;
+        (self.mean_wire - wire).abs() > 0.01 * wire
+    }
+}
+
+/// The sizes of bodies of the valid trials, where they are known.
+pub(super) fn bodies(cell: &CellSummary<'_>) -> Option<Bodies> {
+    let loads = || cell.valid().filter_map(|trial| trial.load.as_ref());
+    let (wire, decoded) =
+        loads().find_map(|load| Some((load.bytes.body_wire?, load.bytes.body_decoded?)))?;
+    let bytes: u64 = loads().map(|load| load.bytes.body).sum();
+    let succeeded: u64 = loads().map(|load| load.counts.succeeded).sum();
+    Some(Bodies {
+        wire,
+        decoded,
+        mean_wire: bytes as f64 / succeeded.max(1) as f64,
+    })
+}
+
+fn figure(metric: &Metric, cell: &CellSummary<'_>) -> FigureView {
+    let spread: Option<&Spread> = cell.metrics.get(metric.name);
+    FigureView {
+        label: metric.label,
+        shown: spread.map_or_else(
+            || absent(metric, cell.valid()).to_owned(),
+            |spread| show::median(metric, spread),
+        ),
+        range: spread.map_or_else(
+            || show::NONE.to_owned(),
+            |spread| show::range(metric, spread),
+        ),
+        median: spread.map(|spread| spread.median),
+        min: spread.map(|spread| spread.min),
+        max: spread.map(|spread| spread.max),
+        n: spread.map_or(0, |spread| spread.values.len()),
+    }
+}
+
+/// What stands where a figure is missing: the reason, where it is known.
+fn absent<'t>(metric: &Metric, trials: impl Iterator<Item = &'t Trial>) -> &'static str {
+    if why_absent(metric, trials) == Some(TOO_FEW) {
+        "too few samples"
+    } else {
+        show::NONE
+    }
+}
+
+/// Why none of these trials has the metric.
+pub(super) fn why_absent<'t>(
+    metric: &Metric,
+    mut trials: impl Iterator<Item = &'t Trial>,
+) -> Option<&'static str> {
+    let is_quantile = metric.name.starts_with("latency_p");
+    let some = trials.any(|trial| {
+        let service = trial.load.as_ref().and_then(|load| load.service.as_ref());
+        service.is_some_and(|service| service.count > 0)
+    });
+    (is_quantile && some).then_some(TOO_FEW)
+}
+
+/// The rows of cells without figures, failed ones first.
+pub(super) fn others(naming: &Naming<'_>, cells: &[CellSummary<'_>]) -> Vec<OtherView> {
+    const ORDER: [&str; 4] = ["failed", "invalid", "not run", "skipped"];
+    let mut rows: Vec<OtherView> = cells
+        .iter()
+        .filter(|cell| cell.state != State::Measured)
+        .map(|cell| OtherView {
+            title: naming.title(cell.cell),
+            state: cell.state.word(),
+            reason: reasons(cell).join("; "),
+            install: match cell.state {
+                State::Skipped(skip) => skip.install.clone(),
+                _ => None,
+            },
+            log: cell.failed().find_map(log),
+        })
+        .collect();
+    // A stable sort: within a state the order stays the file's.
+    rows.sort_by_key(|row| ORDER.iter().position(|state| *state == row.state));
+    rows
+}
+
+fn log(trial: &Trial) -> Option<String> {
+    match &trial.outcome {
+        Outcome::Failed { log_tail, .. } if !log_tail.is_empty() => Some(log_tail.join("\n")),
+        _ => None,
+    }
+}
+
+/// Why trials of a cell do not count, each reason with how often it came.
+pub(super) fn reasons(cell: &CellSummary<'_>) -> Vec<String> {
+    match cell.state {
+        State::Skipped(skip) => return vec![skip.reason.clone()],
+        State::NotRun => return vec!["the run ended before its first trial".to_owned()],
+        State::Measured | State::Invalid | State::Failed => {}
+    }
+    let mut counted: Vec<(String, usize)> = Vec::new();
+    for trial in &cell.trials {
+        let Some(reason) = reason(&trial.outcome) else {
+            continue;
+        };
+        match counted.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, times)) => *times += 1,
+            None => counted.push((reason, 1)),
+        }
+    }
+    counted
+        .into_iter()
+        .map(|(reason, times)| format!("{reason} ({})", show::plural(times, "trial")))
+        .collect()
+}
+
+fn reason(outcome: &Outcome) -> Option<String> {
+    match outcome {
+        Outcome::Valid => None,
+        Outcome::Invalid { reasons } => Some(reasons.join("; ")),
+        Outcome::Failed {
+            step: Step::Load,
+            reason,
+            ..
+        } => Some(format!("failed under load: {reason}")),
+        Outcome::Failed { step, reason, .. } => {
+            Some(format!("failed to {}: {reason}", step.verb()))
+        }
+    }
+}
+
+/// The rows of every trial.
+pub(super) fn trials(naming: &Naming<'_>, cells: &[CellSummary<'_>]) -> Vec<TrialView> {
+    cells
+        .iter()
+        .flat_map(|cell| cell.trials.iter().map(move |trial| (cell, *trial)))
+        .map(|(cell, trial)| TrialView {
+            title: naming.title(cell.cell),
+            trial: match trial.outcome {
+                Outcome::Valid => trial.trial.repetition.to_string(),
+                Outcome::Invalid { .. } => format!("{} (invalid)", trial.trial.repetition),
+                Outcome::Failed { .. } => format!("{} (failed)", trial.trial.repetition),
+            },
+            metrics: METRICS
+                .iter()
+                .map(|metric| (metric.name, single(metric, trial)))
+                .collect(),
+        })
+        .collect()
+}
+
+fn single(of: &Metric, trial: &Trial) -> String {
+    match of.of(trial) {
+        // All values stand below each other here, so they get a digit more than the medians.
+        Some(value) => show::value(of, value, 4),
+        None if trial.outcome == Outcome::Valid => absent(of, std::iter::once(trial)).to_owned(),
+        None => show::NONE.to_owned(),
+    }
+}

@@ -1,0 +1,219 @@
+//! All that a template sees: every figure as a raw number and as it is shown, every cell in file
+//! order, every sentence that is to be said. Built from the records alone.
+
+use super::Input;
+use super::caution::{self, Caution};
+use super::finding::{banners, findings};
+use super::method::{Fact, Recipe, facts, recipes, repeat};
+use super::naming::Naming;
+use super::prose::closed;
+use super::rows::{bodies, cell_view, others, trials};
+use crate::stats::{CellSummary, State, summarise};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A run as a template sees it. Strings are not escaped: the template's formatter does that.
+#[derive(Debug, Clone, Serialize)]
+pub struct View {
+    /// The title.
+    pub title: String,
+    /// What the suite asks, in Markdown.
+    pub description: Option<String>,
+    /// The suite's name.
+    pub suite: String,
+    /// The profile; none is the default.
+    pub profile: Option<String>,
+    /// The run's id.
+    pub run: String,
+    /// When the run began, RFC 3339 in UTC; empty where no session is recorded.
+    pub started: String,
+    /// What must be known before any figure is read, as (what, why).
+    pub banners: Vec<(String, String)>,
+    /// What each departure from the baseline costs or gains.
+    pub findings: Vec<Finding>,
+    /// What all findings rest on, in a sentence.
+    pub basis: Option<String>,
+    /// The heads of the columns of names.
+    pub name_columns: Vec<String>,
+    /// Whether a row names only what departs from its baseline.
+    pub merged_names: bool,
+    /// Whether a measured cell has fewer valid trials than planned.
+    pub uneven: bool,
+    /// Whether a measured cell has another cell to compare with.
+    pub compared: bool,
+    /// Whether a body was compressed on its way, or differed in size from the first.
+    pub compressed: bool,
+    /// Cells with figures, in file order.
+    pub cells: Vec<CellView>,
+    /// Cells without: failed, invalid, not run, skipped, in this order.
+    pub others: Vec<OtherView>,
+    /// Every trial that has a record.
+    pub trials: Vec<TrialView>,
+    /// What this run cannot say.
+    pub cautions: Vec<Caution>,
+    /// How it was measured.
+    pub facts: Vec<Fact>,
+    /// The commands, the environment and the load of each cell.
+    pub recipes: Vec<Recipe>,
+    /// The path of the suite file.
+    pub suite_path: String,
+    /// The text of the suite file.
+    pub suite_text: String,
+    /// The command that does it again.
+    pub repeat: String,
+}
+
+/// A sentence on a cell that departs from its baseline by one axis: `[context]: [subject]
+/// serves [ratio] × the requests per second of [object]`.
+#[derive(Debug, Clone, Serialize)]
+pub struct Finding {
+    /// Under what both are compared, where a report has more than one such.
+    pub context: Option<String>,
+    /// What is compared.
+    pub subject: String,
+    /// With what.
+    pub object: String,
+    /// Ratio of requests per second.
+    pub ratio: String,
+    /// Ratio of the peak RSS.
+    pub rss: Option<String>,
+    /// What the ratio rests on, where that differs from finding to finding.
+    pub basis: Option<String>,
+}
+
+/// A cell with figures.
+#[derive(Debug, Clone, Serialize)]
+pub struct CellView {
+    /// Its id.
+    pub id: String,
+    /// Its names, one a column.
+    pub names: Vec<String>,
+    /// Its names in a phrase.
+    pub title: String,
+    /// Whether others are compared with it.
+    pub baseline: bool,
+    /// `≥` where the generator was the limit, so that requests per second are a lower bound; else empty.
+    pub bound: &'static str,
+    /// `baseline`, `×0.62`, or a dash where its baseline has no figure.
+    pub ratio: String,
+    /// The ratio of requests per second.
+    pub ratio_raw: Option<f64>,
+    /// Valid trials.
+    pub valid: usize,
+    /// Planned trials.
+    pub planned: usize,
+    /// `3`, or `2 of 3`.
+    pub trials: String,
+    /// Every metric of the registry by name.
+    pub metrics: BTreeMap<&'static str, FigureView>,
+    /// Failed requests of all valid trials.
+    pub errors: u64,
+    /// Most processes at once, as shown.
+    pub processes: String,
+    /// Most threads at once, as shown.
+    pub threads: String,
+    /// Mean size of the bodies of successes on the wire, as shown.
+    pub body_wire: String,
+    /// Size of the first body after decoding, as shown.
+    pub body_decoded: String,
+    /// What the encoding of the first body left of its size, as shown.
+    pub body_share: String,
+}
+
+/// One metric of a cell.
+#[derive(Debug, Clone, Serialize)]
+pub struct FigureView {
+    /// The metric as people see it.
+    pub label: &'static str,
+    /// The median with its unit; where there is none, a dash or the reason.
+    pub shown: String,
+    /// Lowest to highest, as shown.
+    pub range: String,
+    /// Median, in the metric's unit.
+    pub median: Option<f64>,
+    /// Lowest.
+    pub min: Option<f64>,
+    /// Highest.
+    pub max: Option<f64>,
+    /// Trials that have it.
+    pub n: usize,
+}
+
+/// A cell without figures.
+#[derive(Debug, Clone, Serialize)]
+pub struct OtherView {
+    /// Its names in a phrase.
+    pub title: String,
+    /// `failed`, `invalid`, `skipped`, `not run`.
+    pub state: &'static str,
+    /// Why.
+    pub reason: String,
+    /// The line that installs what is missing.
+    pub install: Option<String>,
+    /// The last lines that its processes printed.
+    pub log: Option<String>,
+}
+
+/// One trial, in the table of all values.
+#[derive(Debug, Clone, Serialize)]
+pub struct TrialView {
+    /// The names of its cell in a phrase.
+    pub title: String,
+    /// `2`, or `2 (invalid)`.
+    pub trial: String,
+    /// Every metric of the registry, as shown.
+    pub metrics: BTreeMap<&'static str, String>,
+}
+
+impl View {
+    /// The view of these records.
+    pub fn of(input: &Input<'_>) -> Self {
+        let run = input.run;
+        let summaries = summarise(run, input.trials);
+        let naming = Naming::of(&run.spec);
+        let measured: Vec<&CellSummary<'_>> = summaries
+            .iter()
+            .filter(|cell| cell.state == State::Measured)
+            .collect();
+        let cells: Vec<CellView> = measured
+            .iter()
+            .map(|cell| cell_view(run, &naming, cell, &summaries))
+            .collect();
+        let (findings, basis) = findings(run, &naming, &summaries);
+        Self {
+            title: run.spec.title.clone(),
+            description: run
+                .spec
+                .description
+                .as_ref()
+                .map(|text| closed(text.trim())),
+            suite: run.spec.suite.clone(),
+            profile: run.spec.profile.clone(),
+            run: run.id.to_string(),
+            started: run
+                .sessions
+                .first()
+                .map(|s| s.started.clone())
+                .unwrap_or_default(),
+            banners: banners(run, &summaries),
+            findings,
+            basis,
+            name_columns: naming.columns(),
+            merged_names: naming.is_merged(),
+            uneven: cells.iter().any(|cell| cell.valid != cell.planned),
+            compared: cells.iter().any(|cell| cell.ratio_raw.is_some()),
+            compressed: measured.iter().any(|cell| {
+                bodies(cell).is_some_and(|body| body.wire != body.decoded || body.vary())
+            }),
+            cells,
+            others: others(&naming, &summaries),
+            trials: trials(&naming, &summaries),
+            cautions: caution::all(input, &naming, &summaries),
+            facts: facts(run, input),
+            recipes: recipes(run, &naming),
+            suite_path: run.suite.path.clone(),
+            suite_text: run.suite.text.clone(),
+            repeat: repeat(run),
+        }
+    }
+}
