@@ -42,3 +42,5 @@ pub mod run;
 pub mod report;
 
 pub mod publish;
+
+pub mod serve;
