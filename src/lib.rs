@@ -44,3 +44,5 @@ pub mod report;
 pub mod publish;
 
 pub mod serve;
+
+pub mod cli;

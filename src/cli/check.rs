@@ -1,0 +1,77 @@
+//! `hotlap check`: every mistake in the files, underlined. Starts nothing.
+
+use super::exit::Exit;
+use super::suites::{self, Read, Selection, Wrong, counted};
+use super::terminal::say_line;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Show every mistake in suite files, underlined; start nothing
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  hotlap check suites/")]
+pub(super) struct CheckArgs {
+    /// Suite files, or folders of them
+    #[arg(required = true, value_name = "SUITE")]
+    suites: Vec<PathBuf>,
+    /// Warnings are errors
+    #[arg(long)]
+    strict: bool,
+}
+
+pub(super) fn main(arguments: &CheckArgs) -> Exit {
+    let files = match suites::files(&arguments.suites) {
+        Ok(files) => files,
+        Err(exit) => return exit,
+    };
+    let (mut errors, mut warnings) = (0, 0);
+    for file in &files {
+        match suites::read(file) {
+            Ok(read) => {
+                warnings += read.warnings;
+                errors += check(&read);
+            }
+            Err(count) => errors += count,
+        }
+    }
+    if errors > 0 {
+        say_line(&counted(errors, "error"));
+        return Exit::Usage;
+    }
+    if warnings > 0 && arguments.strict {
+        say_line(&format!("{} with --strict", counted(warnings, "warning")));
+        return Exit::Usage;
+    }
+    Exit::Fine
+}
+
+/// Resolves a suite as it is and in each of its profiles, which can be wrong too: one may exclude
+/// the last cell. The number of mistakes.
+fn check(read: &Read) -> usize {
+    let mut wrong = Wrong::default();
+    let mut cells = 0;
+    let profiles = read
+        .suite
+        .profiles
+        .iter()
+        .map(|profile| Some(profile.name.clone()));
+    for profile in std::iter::once(None).chain(profiles) {
+        let selection = Selection {
+            profile,
+            ..Selection::default()
+        };
+        match suites::resolve(read, &selection) {
+            Ok(spec) if selection.profile.is_none() => cells = spec.cells.len(),
+            Ok(_) => {}
+            Err(more) => wrong.merge(more),
+        }
+    }
+    let errors = wrong.show(&read.source);
+    if errors == 0 {
+        say_line(&format!(
+            "{}: {}, no errors",
+            read.path.display(),
+            counted(cells, "cell")
+        ));
+    }
+    errors
+}

@@ -1,0 +1,94 @@
+//! `hotlap clean`: ends what earlier runs left alive because their guards were
+//! killed. Only processes that a guard wrote down, with pid, start time and the
+//! boot that they belong to, are ended.
+
+use super::exit::Exit;
+use super::terminal::{say_error, say_line};
+use crate::process::{end_leftover, leftovers};
+use clap::Args;
+use std::path::{Path, PathBuf};
+
+/// End what earlier runs left alive because their guards were killed
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  hotlap clean --dry-run")]
+pub(super) struct CleanArgs {
+    /// The folder of reports
+    #[arg(long, value_name = "DIR", default_value = "reports")]
+    out: PathBuf,
+    /// Say what would be ended, and end nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(super) fn main(arguments: &CleanArgs) -> Exit {
+    let mut ended = 0;
+    let mut failed = false;
+    for folder in ledger_folders(&arguments.out) {
+        let found = match leftovers(&folder) {
+            Ok(found) => found,
+            Err(error) => {
+                say_error(&format!("cannot read {}: {error}", folder.display()));
+                failed = true;
+                continue;
+            }
+        };
+        for left in found {
+            if left.guarded {
+                say_line(&format!(
+                    "`{}` has a living guard (pid {}), which will end it with its run",
+                    left.ledger.command, left.ledger.guard.pid
+                ));
+                continue;
+            }
+            let pids: Vec<String> = left
+                .processes
+                .iter()
+                .map(|process| process.pid.to_string())
+                .collect();
+            if !pids.is_empty() {
+                say_line(&format!(
+                    "`{}`: pid {}",
+                    left.ledger.command,
+                    pids.join(", ")
+                ));
+            }
+            if arguments.dry_run {
+                continue;
+            }
+            match end_leftover(&left) {
+                Ok(alive) if alive.is_empty() => ended += pids.len(),
+                Ok(alive) => {
+                    failed = true;
+                    say_error(&format!("processes that did not end: {}", alive.len()));
+                }
+                Err(error) => {
+                    failed = true;
+                    say_error(&format!("{}: {error}", left.path.display()));
+                }
+            }
+        }
+    }
+    if !arguments.dry_run {
+        say_line(&format!("{ended} processes were ended"));
+    }
+    if failed { Exit::Machine } else { Exit::Fine }
+}
+
+/// The folders in which guards of runs below `out` wrote that they live.
+pub(super) fn ledger_folders(out: &Path) -> Vec<PathBuf> {
+    let folders = |parent: &Path| -> Vec<PathBuf> {
+        std::fs::read_dir(parent)
+            .map(|entries| {
+                entries
+                    .filter_map(|entry| Some(entry.ok()?.path()))
+                    .collect()
+            })
+            .unwrap_or_default()
+    };
+    folders(out)
+        .iter()
+        .flat_map(|suite| folders(&suite.join("runs")))
+        .map(|run| run.join("guards"))
+        .filter(|guards| guards.is_dir())
+        .collect()
+}

@@ -1,0 +1,39 @@
+//! The exit codes: one list, for scripts to rely on.
+
+use std::process::ExitCode;
+
+/// How a command ended, as its exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exit {
+    /// All ran and all is valid.
+    Fine = 0,
+    /// A trial failed or is invalid; the reports are written all the same.
+    TrialFailed = 1,
+    /// Bad suite or bad command line; nothing was started.
+    Usage = 2,
+    /// This machine cannot: a lock is held, there are no descriptors or no
+    /// space, or `--strict` and a requirement is not met.
+    Machine = 4,
+    /// Interrupted; what was measured is kept, and `--resume` goes on.
+    Interrupted = 130,
+}
+
+/// The list as `--help` shows it.
+pub(super) const HELP: &str = "\
+Exit codes:
+  0    all ran, all valid
+  1    a trial failed or is invalid; the reports are written all the same
+  2    bad suite or bad command line; nothing was started
+  4    this machine cannot: lock held, no descriptors, no space, --strict requirement
+  130  interrupted; what was measured is kept, --resume goes on
+
+Examples:
+  hotlap check suites/quickstart.toml
+  hotlap plan suites/quickstart.toml
+  hotlap run suites/quickstart.toml";
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}

@@ -1,0 +1,78 @@
+//! The command line: a file per subcommand. Only this module prints and only it
+//! decides an exit code. Output for people goes to standard error, results that
+//! were asked for go to standard output.
+
+mod check;
+mod clean;
+mod exit;
+mod list;
+mod log;
+mod plan;
+mod progress;
+mod report;
+mod reports;
+mod requirements;
+mod run;
+mod scratch;
+mod serve;
+mod suites;
+mod terminal;
+
+pub use exit::Exit;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// A declarative benchmark-suite runner for HTTP servers.
+///
+/// A suite is a TOML file that says which servers to start, which toggles to
+/// flip and what load to put on them. `hotlap run` does that, watches memory and
+/// CPU of every server's processes, and writes reports.
+#[derive(Debug, Parser)]
+#[command(version, after_help = exit::HELP, arg_required_else_help = true)]
+struct Cli {
+    /// When to use colours
+    #[arg(long, global = true, value_enum, default_value_t = terminal::When::Auto)]
+    color: terminal::When,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::RunArgs),
+    Plan(plan::PlanArgs),
+    Check(check::CheckArgs),
+    Report(report::ReportArgs),
+    List(list::ListArgs),
+    Log(log::LogArgs),
+    Serve(serve::ServeArgs),
+    Clean(clean::CleanArgs),
+}
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    // A guard has neither threads nor a runtime, and knows no other argument.
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == "guard")
+    {
+        return crate::process::guard_main();
+    }
+    let cli = Cli::parse();
+    cli.color.apply();
+    let exit = match cli.command {
+        Command::Run(arguments) => run::main(&arguments),
+        Command::Plan(arguments) => plan::main(&arguments),
+        Command::Check(arguments) => check::main(&arguments),
+        Command::Report(arguments) => report::main(&arguments),
+        Command::List(arguments) => list::main(&arguments),
+        Command::Log(arguments) => log::main(&arguments),
+        Command::Serve(arguments) => serve::main(&arguments),
+        Command::Clean(arguments) => clean::main(&arguments),
+    };
+    if exit == Exit::Fine && terminal::has_lost() {
+        return Exit::Machine.into();
+    }
+    exit.into()
+}

@@ -1,0 +1,121 @@
+//! `hotlap report`: the reports of a run, made again from its records.
+
+use super::exit::Exit;
+use super::reports::{make, open, save, template};
+use super::terminal::{print, say_error, say_line};
+use crate::publish::splice;
+use crate::report::{Format, Options};
+use crate::store;
+use clap::{Args, ValueEnum};
+use std::path::{Path, PathBuf};
+
+/// Make a run's reports again from its records
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  hotlap report latest
+  hotlap report reports/quickstart/runs/2026-11-30T190500Z-ab12cd3
+  hotlap report latest --format md --stdout
+  hotlap report latest --splice README.md")]
+pub(super) struct ReportArgs {
+    /// A run's folder, its id, or `latest`
+    #[arg(value_name = "RUN")]
+    run: String,
+    /// The folder of reports in which an id is looked for
+    #[arg(long, value_name = "DIR", default_value = "reports")]
+    out: PathBuf,
+    /// The suite whose run is meant
+    #[arg(long, value_name = "NAME")]
+    suite: Option<String>,
+    /// Which reports to make [default: all]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "FORMAT")]
+    format: Vec<FormatName>,
+    /// A minijinja template for report.md in the place of the built-in one
+    #[arg(long, value_name = "FILE")]
+    template: Option<PathBuf>,
+    /// Put report.md between the two markers of this file too
+    #[arg(long, value_name = "FILE")]
+    splice: Option<PathBuf>,
+    /// Print the reports instead of writing them
+    #[arg(long, conflicts_with = "splice")]
+    stdout: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FormatName {
+    /// report.md
+    Md,
+    /// summary.csv and trials.csv
+    Csv,
+    /// report.json
+    Json,
+}
+
+impl From<FormatName> for Format {
+    fn from(name: FormatName) -> Self {
+        match name {
+            FormatName::Md => Self::Markdown,
+            FormatName::Csv => Self::Csv,
+            FormatName::Json => Self::Json,
+        }
+    }
+}
+
+pub(super) fn main(arguments: &ReportArgs) -> Exit {
+    match report(arguments) {
+        Ok(()) => Exit::Fine,
+        Err(exit) => exit,
+    }
+}
+
+/// The folder that a run's folder, id or `latest` means.
+pub(super) fn find(run: &str, out: &Path, suite: Option<&str>) -> Result<PathBuf, Exit> {
+    let folder = Path::new(run);
+    if folder.join("run.json").is_file() {
+        return Ok(folder.to_owned());
+    }
+    store::find(out, suite, run).map_err(|error| {
+        say_error(&error.to_string());
+        Exit::Usage
+    })
+}
+
+fn report(arguments: &ReportArgs) -> Result<(), Exit> {
+    let folder = find(&arguments.run, &arguments.out, arguments.suite.as_deref())?;
+    let template = template(arguments.template.as_deref())?;
+    let stored = open(&folder)?;
+    let mut formats: Vec<Format> = arguments.format.iter().copied().map(Format::from).collect();
+    if arguments.splice.is_some() && !formats.is_empty() && !formats.contains(&Format::Markdown) {
+        formats.push(Format::Markdown);
+    }
+    let (outputs, _) = make(&stored, &Options { formats, template })?;
+    for output in &outputs {
+        if arguments.stdout {
+            print(&String::from_utf8_lossy(&output.bytes));
+            continue;
+        }
+        let path = folder.join(output.file_name);
+        save(&path, &output.bytes)?;
+        say_line(&path.display().to_string());
+    }
+    let markdown = outputs
+        .iter()
+        .find(|output| output.file_name == "report.md");
+    if let (Some(file), Some(markdown)) = (&arguments.splice, markdown) {
+        splice_into(file, &String::from_utf8_lossy(&markdown.bytes))?;
+        say_line(&file.display().to_string());
+    }
+    Ok(())
+}
+
+fn splice_into(file: &Path, report: &str) -> Result<(), Exit> {
+    let fail = |message: String| {
+        say_error(&message);
+        Exit::Usage
+    };
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| fail(format!("cannot read {}: {error}", file.display())))?;
+    let spliced =
+        splice(&text, report).map_err(|error| fail(format!("{}: {error}", file.display())))?;
+    save(file, spliced.as_bytes())
+}

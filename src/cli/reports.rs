@@ -1,0 +1,119 @@
+//! Reports are made from a run's folder, by `hotlap run` at its end and by
+//! `hotlap report` at any time: the same records give the same bytes.
+
+use super::exit::Exit;
+use super::terminal::{say_error, say_warning};
+use crate::publish::{Published, publish};
+use crate::record::{Outcome, Trial};
+use crate::report::{Digest, Format, Input, Options, Output, check_template, render};
+use crate::store::{self, Stored, write_whole};
+use std::path::{Path, PathBuf};
+
+/// What was written.
+pub(super) struct Written {
+    /// The report.
+    pub(super) report: PathBuf,
+    /// Trials that failed or are invalid.
+    pub(super) bad_trials: usize,
+}
+
+/// Reads a template; the name in errors is the one that was typed.
+pub(super) fn template(path: Option<&Path>) -> Result<Option<(String, String)>, Exit> {
+    let Some(path) = path else { return Ok(None) };
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        say_error(&format!("cannot read the template {name}: {error}"));
+        Exit::Usage
+    })?;
+    check_template(&name, &text).map_err(|error| {
+        say_error(&error.to_string());
+        Exit::Usage
+    })?;
+    Ok(Some((name, text)))
+}
+
+/// Makes every report of a run and puts it in its folder, and on the suite's
+/// page where the run is complete. What was measured is not lost to a template
+/// that turns out to be wrong: then the built-in one is used.
+pub(super) fn write(
+    folder: &Path,
+    out: &Path,
+    template: Option<&(String, String)>,
+) -> Result<Written, Exit> {
+    let unreadable = |_| Exit::Machine;
+    let stored = open(folder).map_err(unreadable)?;
+    let (outputs, digest) = make(&stored, &Options::default()).map_err(unreadable)?;
+    for output in &outputs {
+        save(&folder.join(output.file_name), &output.bytes)?;
+    }
+    let report = folder.join("report.md");
+    // The page is the suite's own, so it is never in somebody's template.
+    if let Some(markdown) = outputs
+        .iter()
+        .find(|output| output.file_name == "report.md")
+    {
+        let text = String::from_utf8_lossy(&markdown.bytes);
+        match publish(out, &digest, &text) {
+            Ok(Published::Written { .. } | Published::NotWhole | Published::Older { .. }) => {}
+            Err(error) => say_warning(&format!("the suite's page was not written: {error}")),
+        }
+    }
+    if template.is_some() {
+        let options = Options {
+            formats: vec![Format::Markdown],
+            template: template.cloned(),
+        };
+        match make(&stored, &options) {
+            Ok((own, _)) => {
+                for output in own {
+                    save(&report, &output.bytes)?;
+                }
+            }
+            Err(_) => say_warning("report.md is made with the built-in template instead"),
+        }
+    }
+    let bad = |trial: &&Trial| !matches!(trial.outcome, Outcome::Valid);
+    Ok(Written {
+        report,
+        bad_trials: stored.trials.iter().filter(bad).count(),
+    })
+}
+
+/// A run's folder, or an error for people.
+pub(super) fn open(folder: &Path) -> Result<Stored, Exit> {
+    store::open(folder).map_err(|error| {
+        say_error(&error.to_string());
+        Exit::Usage
+    })
+}
+
+/// The reports as bytes, and what the index needs of the run.
+pub(super) fn make(stored: &Stored, options: &Options) -> Result<(Vec<Output>, Digest), Exit> {
+    let mut notes = stored.notes.clone();
+    notes.extend(
+        stored
+            .run
+            .sessions
+            .iter()
+            .flat_map(|session| session.notes.clone()),
+    );
+    let input = Input {
+        run: &stored.run,
+        trials: &stored.trials,
+        readings: &stored.readings,
+        notes: &notes,
+    };
+    let outputs = render(&input, options).map_err(|error| {
+        say_error(&error.to_string());
+        Exit::Usage
+    })?;
+    Ok((outputs, Digest::of(&input)))
+}
+
+/// Writes a file whole.
+pub(super) fn save(path: &Path, bytes: &[u8]) -> Result<(), Exit> {
+    write_whole(path, bytes).map_err(|error| {
+        say_error(&error.to_string());
+        Exit::Machine
+    })
+}

@@ -1,0 +1,484 @@
+//! `hotlap run`: the matrix is run, records and reports are written. Several
+//! suites are run one after the other.
+
+use super::exit::Exit;
+use super::progress::Listener;
+use super::reports;
+use super::requirements;
+use super::scratch::Scratch;
+use super::suites::{self, Planned, Selection};
+use super::terminal::{is_interactive, say_error, say_line, say_warning};
+use crate::host;
+use crate::ids::{RunId, hex};
+use crate::plan::schedule;
+use crate::process::{GuardProgram, leftovers};
+use crate::record::{End, FORMAT, Run, Session, SuiteFile};
+use crate::run::{self, Cancel, Job, RunError};
+use crate::spec::Spec;
+use crate::store::{self, Lock, RunFolder, RunState, StoreError};
+use clap::{Args, ValueEnum};
+use sha2::{Digest as _, Sha256};
+use std::path::{Path, PathBuf};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Descriptors that a run needs beside those of its connections.
+const OTHER_DESCRIPTORS: u64 = 256;
+
+/// Run suites: start every server, load it, watch it, write records and reports
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  hotlap run suites/quickstart.toml
+  hotlap run suites/node-http.toml --profile quick --only compression=gzip
+  hotlap run suites/quickstart.toml --resume")]
+pub(super) struct RunArgs {
+    /// Suite files, or folders of them
+    #[arg(required = true, value_name = "SUITE")]
+    suites: Vec<PathBuf>,
+    #[command(flatten)]
+    selection: Selection,
+    /// Where records and reports go [default: reports/ beside the folder `suites`]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Go on with an unfinished run (the newest, or this one); its stored plan is used
+    #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "latest", conflicts_with_all = ["only", "skip", "repetitions", "seed"])]
+    resume: Option<String>,
+    /// Unmet requirements and warnings are errors
+    #[arg(long)]
+    strict: bool,
+    /// End the run at the first trial that fails
+    #[arg(long)]
+    fail_fast: bool,
+    /// Say nothing but errors, and where the report is
+    #[arg(long, short)]
+    quiet: bool,
+    /// A plain line a trial, also on a terminal
+    #[arg(long)]
+    no_progress: bool,
+    /// Write what happens to standard output, as one JSON object a line
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    events: Option<EventFormat>,
+    /// A minijinja template for report.md in the place of the built-in one
+    #[arg(long, value_name = "FILE")]
+    template: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum EventFormat {
+    /// JSON lines
+    Json,
+}
+
+pub(super) fn main(arguments: &RunArgs) -> Exit {
+    match run_all(arguments) {
+        Ok(exit) | Err(exit) => exit,
+    }
+}
+
+fn run_all(arguments: &RunArgs) -> Result<Exit, Exit> {
+    // Everything that can be wrong is found before anything starts.
+    let mut works = match &arguments.resume {
+        Some(wanted) => kept(arguments, wanted)?,
+        None => planned(arguments)?,
+    };
+    let template = reports::template(arguments.template.as_deref())?;
+    let _locks = locks(&works)?;
+    let nofile = descriptors(&works)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .map_err(|error| cannot(&error))?;
+    let cancel = Cancel::default();
+    runtime
+        .block_on(async { listen_for_signals(&cancel) })
+        .map_err(|error| cannot(&error))?;
+    let session = Sessions {
+        arguments,
+        nofile,
+        template,
+        runtime,
+        cancel,
+    };
+    let mut worst = Exit::Fine;
+    for work in &mut works {
+        worst = worst.max(session.one(work)?);
+        if session.cancel.is_cancelled() {
+            return Ok(Exit::Interrupted);
+        }
+    }
+    Ok(worst)
+}
+
+/// One suite to run, or one run to go on with.
+struct Work {
+    suite: String,
+    /// The suite's folder.
+    folder: PathBuf,
+    /// The folder of reports.
+    out: PathBuf,
+    task: Task,
+}
+
+enum Task {
+    /// A run from its beginning.
+    Begin(Box<Planned>),
+    /// The run in this folder, of which this much is known.
+    GoOn(PathBuf, Box<Spec>),
+}
+
+impl Work {
+    fn spec(&self) -> &Spec {
+        match &self.task {
+            Task::Begin(planned) => &planned.spec,
+            Task::GoOn(_, spec) => spec,
+        }
+    }
+}
+
+/// The suites, planned.
+fn planned(arguments: &RunArgs) -> Result<Vec<Work>, Exit> {
+    let all = suites::plan(&arguments.suites, &arguments.selection)?;
+    let warnings: usize = all.iter().map(|suite| suite.read.warnings).sum();
+    if arguments.strict && warnings > 0 {
+        say_line("with --strict a warning is an error; nothing was started");
+        return Err(Exit::Usage);
+    }
+    let work = |planned: Planned| Work {
+        suite: planned.spec.suite.clone(),
+        folder: planned.read.suite.folder.clone(),
+        out: out_folder(arguments, &planned.read.suite.folder),
+        task: Task::Begin(Box::new(planned)),
+    };
+    Ok(all.into_iter().map(work).collect())
+}
+
+/// Unfinished runs of the suites. Their stored plans are used, so a suite file that has become
+/// wrong since is no hindrance.
+fn kept(arguments: &RunArgs, wanted: &str) -> Result<Vec<Work>, Exit> {
+    let mut works = Vec::new();
+    for file in suites::files(&arguments.suites)? {
+        let (source, name, folder) = crate::suite::read(&file).map_err(|error| {
+            say_error(&error.to_string());
+            Exit::Usage
+        })?;
+        let out = out_folder(arguments, &folder);
+        let run = find(arguments, &out, &name, wanted)?;
+        let stored = store::open(&run).map_err(|error| stored(&error))?;
+        if stored.run.end == Some(End::Complete) {
+            say_error(&format!(
+                "the run {} is complete; there is nothing to resume",
+                stored.run.id
+            ));
+            return Err(Exit::Usage);
+        }
+        if stored.run.suite.text != source.text {
+            say_warning(
+                "the suite file has changed since this run began; the run goes on with what it began with",
+            );
+        }
+        works.push(Work {
+            suite: name,
+            folder,
+            out,
+            task: Task::GoOn(run, Box::new(stored.run.spec)),
+        });
+    }
+    Ok(works)
+}
+
+/// The folder of the run that is meant.
+fn find(arguments: &RunArgs, out: &Path, suite: &str, wanted: &str) -> Result<PathBuf, Exit> {
+    if wanted != "latest" {
+        return store::find(out, Some(suite), wanted).map_err(|error| stored(&error));
+    }
+    let profile = arguments.selection.profile.as_deref();
+    let found = store::unfinished(out, suite, profile).map_err(|error| stored(&error))?;
+    found.map(|run| run.path).ok_or_else(|| {
+        for run in store::list(out).unwrap_or_default() {
+            if let (true, RunState::Unreadable(reason)) = (run.suite == suite, &run.state) {
+                say_warning(&format!("the run {} was passed over: {reason}", run.id));
+            }
+        }
+        say_error(&format!(
+            "the suite {suite} has no unfinished run in {}; run it without --resume",
+            out.display()
+        ));
+        Exit::Usage
+    })
+}
+
+fn cannot(error: &dyn std::fmt::Display) -> Exit {
+    say_error(&format!("this machine cannot: {error}"));
+    Exit::Machine
+}
+
+fn stored(error: &StoreError) -> Exit {
+    say_error(&error.to_string());
+    match error {
+        StoreError::NoRun { .. } | StoreError::BadName(_) | StoreError::Ambiguous { .. } => {
+            Exit::Usage
+        }
+        _ => Exit::Machine,
+    }
+}
+
+/// `reports` beside the folder `suites`; for a suite that lies elsewhere, beside the suite.
+pub(super) fn default_out(suite_folder: &Path) -> PathBuf {
+    let absolute = std::path::absolute(suite_folder).unwrap_or_else(|_| suite_folder.to_owned());
+    let in_suites = absolute.file_name().is_some_and(|name| name == "suites");
+    match suite_folder.parent() {
+        Some(parent) if in_suites && !parent.as_os_str().is_empty() => parent.join("reports"),
+        Some(_) if in_suites => PathBuf::from("reports"),
+        _ if in_suites => absolute
+            .parent()
+            .map_or_else(|| "reports".into(), |parent| parent.join("reports")),
+        _ => suite_folder.join("reports"),
+    }
+}
+
+fn out_folder(arguments: &RunArgs, suite_folder: &Path) -> PathBuf {
+    arguments
+        .out
+        .clone()
+        .unwrap_or_else(|| default_out(suite_folder))
+}
+
+/// One for the machine, one for each output folder: two runs would measure each other.
+fn locks(works: &[Work]) -> Result<Vec<Lock>, Exit> {
+    let Some(first) = works.first() else {
+        return Ok(Vec::new());
+    };
+    let mut locks = vec![store::lock_machine(&first.suite).map_err(|error| stored(&error))?];
+    let mut folders: Vec<&PathBuf> = works.iter().map(|work| &work.out).collect();
+    folders.sort();
+    folders.dedup();
+    for folder in folders {
+        locks.push(store::lock_output(folder, &first.suite).map_err(|error| stored(&error))?);
+    }
+    Ok(locks)
+}
+
+/// Raises the limit on open files for the largest load. Returns the one that was
+/// there before, which is what servers get.
+fn descriptors(works: &[Work]) -> Result<Option<u64>, Exit> {
+    let before = host::nofile().soft;
+    let cells = works.iter().flat_map(|work| &work.spec().cells);
+    let most = cells
+        .map(|cell| u64::from(cell.work.connections))
+        .max()
+        .unwrap_or(0);
+    host::raise_nofile(most + OTHER_DESCRIPTORS).map_err(|error| cannot(&error))?;
+    Ok(before)
+}
+
+/// The first signal ends the run with care, the second at once: the guards see
+/// their runner's end and kill.
+fn listen_for_signals(cancel: &Cancel) -> std::io::Result<()> {
+    // A limit on file sizes is an error of the write, not the end of the run.
+    let noted = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, noted)?;
+    for kind in [
+        SignalKind::interrupt(),
+        SignalKind::terminate(),
+        SignalKind::hangup(),
+    ] {
+        let mut signals = signal(kind)?;
+        let cancel = cancel.clone();
+        tokio::spawn(async move {
+            while signals.recv().await.is_some() {
+                if cancel.is_cancelled() {
+                    std::process::exit(Exit::Interrupted as i32);
+                }
+                cancel.cancel();
+            }
+        });
+    }
+    Ok(())
+}
+
+/// What all suites of an invocation have in common.
+struct Sessions<'a> {
+    arguments: &'a RunArgs,
+    nofile: Option<u64>,
+    template: Option<(String, String)>,
+    runtime: tokio::runtime::Runtime,
+    cancel: Cancel,
+}
+
+impl Sessions<'_> {
+    fn one(&self, work: &mut Work) -> Result<Exit, Exit> {
+        let folder = std::path::absolute(&work.folder).map_err(|error| cannot(&error))?;
+        let scratch = Scratch::new(&work.out).map_err(|error| cannot(&error))?;
+        let program = GuardProgram::current();
+        let revision = self
+            .runtime
+            .block_on(run::revision(&folder, scratch.path(), &program));
+        let session = Session {
+            started: jiff::Timestamp::now()
+                .strftime("%Y-%m-%dT%H:%M:%SZ")
+                .to_string(),
+            hotlap: env!("CARGO_PKG_VERSION").to_owned(),
+            revision: revision.clone(),
+            load_average: host::load_average(),
+            host: Some(host::fingerprint()),
+            notes: Vec::new(),
+        };
+        warn_of_leftovers(&work.out);
+        let mut records = match &mut work.task {
+            Task::Begin(planned) => begin(
+                self.arguments,
+                planned,
+                &work.out,
+                scratch.path(),
+                revision.as_deref(),
+                session,
+            )?,
+            Task::GoOn(run, _) => resume(run, session)?,
+        };
+        let job = Job {
+            folder,
+            program,
+            hotlap: std::env::current_exe().map_err(|error| cannot(&error))?,
+            nofile: self.nofile,
+            fail_fast: self.arguments.fail_fast,
+        };
+        let mut listener = Listener::new(
+            self.arguments.quiet,
+            !self.arguments.no_progress && is_interactive(),
+            self.arguments.events.is_some(),
+        );
+        let ended =
+            self.runtime
+                .block_on(run::run(&mut records, &job, &self.cancel, &mut |event| {
+                    listener.hear(event);
+                }));
+        drop(listener);
+        let path = records.path().to_owned();
+        drop(records);
+        self.report(ended, &path, &work.out)
+    }
+
+    /// Writes the reports of what there is; the exit code says how it went.
+    fn report(&self, ended: Result<End, RunError>, run: &Path, out: &Path) -> Result<Exit, Exit> {
+        let end = match ended {
+            Ok(end) => end,
+            Err(error) => {
+                say_error(&error.to_string());
+                // What is on disk is whole, and worth a report where there is space for one.
+                let _ = reports::write(run, out, self.template.as_ref());
+                return Err(Exit::Machine);
+            }
+        };
+        let written = reports::write(run, out, self.template.as_ref()).inspect_err(|_| {
+            say_line(&format!(
+                "every trial is kept; when this is mended, `hotlap report {}` makes the reports",
+                run.display()
+            ));
+        })?;
+        say_line(&format!("report: {}", written.report.display()));
+        if end == End::Interrupted {
+            say_line("interrupted; what was measured is kept, and `--resume` goes on");
+        }
+        Ok(match end {
+            End::Interrupted => Exit::Interrupted,
+            End::Aborted => Exit::TrialFailed,
+            End::Complete if written.bad_trials > 0 => Exit::TrialFailed,
+            End::Complete => Exit::Fine,
+        })
+    }
+}
+
+fn begin(
+    arguments: &RunArgs,
+    planned: &mut Planned,
+    out: &Path,
+    scratch: &Path,
+    revision: Option<&str>,
+    session: Session,
+) -> Result<RunFolder, Exit> {
+    let versions = requirements::apply(&mut planned.spec, &planned.read.suite.folder, scratch)?;
+    if arguments.strict {
+        requirements::refuse_skips(&planned.spec)?;
+    }
+    let run = Run {
+        format: FORMAT,
+        id: RunId(String::new()),
+        suite: suite_file(planned, out),
+        spec: planned.spec.clone(),
+        plan: schedule(&planned.spec),
+        selection: narrowing(arguments, &planned.spec),
+        host: session.host.clone().unwrap_or_default(),
+        versions,
+        sessions: vec![session],
+        end: None,
+    };
+    RunFolder::create(out, &planned.spec.suite, revision, run).map_err(|error| stored(&error))
+}
+
+fn resume(run: &Path, mut session: Session) -> Result<RunFolder, Exit> {
+    let (mut records, kept) = RunFolder::resume(run).map_err(|error| stored(&error))?;
+    for note in &kept.notes {
+        say_warning(note);
+    }
+    session.notes.clone_from(&kept.notes);
+    if session
+        .host
+        .as_ref()
+        .is_some_and(|host| *host != kept.run.host)
+    {
+        say_warning("this machine is not as it was when the run began; its trials may not compare");
+    }
+    records
+        .add_session(session)
+        .map_err(|error| stored(&error))?;
+    Ok(records)
+}
+
+/// What makes this run less than the suite; such a run is no page of the suite.
+fn narrowing(arguments: &RunArgs, spec: &Spec) -> Vec<String> {
+    let mut all = arguments.selection.narrowing();
+    if arguments.selection.repetitions.is_some() {
+        all.push(format!("--repetitions {}", spec.run.repetitions));
+    }
+    all
+}
+
+fn suite_file(planned: &Planned, out: &Path) -> SuiteFile {
+    let hash = Sha256::digest(planned.read.source.text.as_bytes());
+    SuiteFile {
+        path: relative(&planned.read.path, out),
+        sha256: hex(&hash),
+        text: planned.read.source.text.clone(),
+    }
+}
+
+/// The suite's path from the folder that holds the reports, where it lies below
+/// that, so that a report does not tell where on a machine it was made.
+fn relative(path: &Path, out: &Path) -> String {
+    let absolute = std::path::absolute(path).ok();
+    let base = std::path::absolute(out)
+        .ok()
+        .and_then(|out| out.parent().map(Path::to_owned));
+    absolute
+        .zip(base)
+        .and_then(|(path, base)| path.strip_prefix(base).ok().map(Path::to_owned))
+        .unwrap_or_else(|| path.to_owned())
+        .display()
+        .to_string()
+}
+
+/// Guards of earlier runs that were killed, and what they left alive.
+fn warn_of_leftovers(out: &Path) {
+    let count: usize = super::clean::ledger_folders(out)
+        .iter()
+        .filter_map(|folder| leftovers(folder).ok())
+        .flatten()
+        .map(|left| left.processes.len())
+        .sum();
+    if count > 0 {
+        say_warning(&format!(
+            "an earlier run left {count} processes alive, which take part in whatever is measured; `hotlap clean` ends them"
+        ));
+    }
+}

@@ -1,0 +1,275 @@
+//! From what was typed to suites: files and folders of files, the options that
+//! narrow them, and the diagnostics of each.
+
+use super::exit::Exit;
+use super::terminal::{say, say_error, say_line, style};
+use crate::diagnostic::{Diagnostic, Severity, SourceText, render};
+use crate::plan::{self, PlanError};
+use crate::spec::Spec;
+use crate::suite::{self, Suite};
+use clap::Args;
+use std::path::{Path, PathBuf};
+
+/// Which cells, and how often.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct Selection {
+    /// The profile of the suite to use
+    #[arg(long, value_name = "NAME")]
+    pub(super) profile: Option<String>,
+    /// Only cells with this value: server=express, load=steady, workers=4; repeatable
+    #[arg(long, value_name = "AXIS=VALUE", value_parser = pair)]
+    pub(super) only: Vec<(String, String)>,
+    /// No cells with this value; repeatable
+    #[arg(long, value_name = "AXIS=VALUE", value_parser = pair)]
+    pub(super) skip: Vec<(String, String)>,
+    /// Trials of each cell, whatever the suite says
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) repetitions: Option<u32>,
+    /// Where the shuffle of trials starts; a report names the one that it had
+    #[arg(long, value_name = "N")]
+    pub(super) seed: Option<u64>,
+}
+
+impl Selection {
+    /// What `--only` and `--skip` said, as it was typed.
+    pub(super) fn narrowing(&self) -> Vec<String> {
+        let typed = |flag: &str, pairs: &[(String, String)]| -> Vec<String> {
+            pairs
+                .iter()
+                .map(|(axis, value)| format!("{flag} {axis}={value}"))
+                .collect()
+        };
+        let mut all = typed("--only", &self.only);
+        all.extend(typed("--skip", &self.skip));
+        all
+    }
+
+    fn options(&self) -> plan::Options {
+        plan::Options {
+            profile: self.profile.clone(),
+            only: self.only.clone(),
+            skip: self.skip.clone(),
+            repetitions: self.repetitions,
+            seed: self.seed,
+            random_seed: fastrand::u64(1..1_000_000),
+            // A variable that is not Unicode cannot be meant by a template.
+            env: std::env::vars_os()
+                .filter_map(|(name, value)| {
+                    Some((name.into_string().ok()?, value.into_string().ok()?))
+                })
+                .collect(),
+        }
+    }
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    text.split_once('=')
+        .filter(|(axis, value)| !axis.is_empty() && !value.is_empty())
+        .map(|(axis, value)| (axis.to_owned(), value.to_owned()))
+        .ok_or_else(|| "write an axis and its value: server=express".to_owned())
+}
+
+/// A suite that was read without an error.
+pub(super) struct Read {
+    /// The file as it was named.
+    pub(super) path: PathBuf,
+    /// Its text.
+    pub(super) source: SourceText,
+    /// What it means.
+    pub(super) suite: Suite,
+    /// Warnings that were shown.
+    pub(super) warnings: usize,
+}
+
+/// A suite whose every cell is resolved.
+pub(super) struct Planned {
+    /// The suite.
+    pub(super) read: Read,
+    /// Its cells; what the machine lacks is not yet known.
+    pub(super) spec: Spec,
+}
+
+/// The files that are meant: a folder is all of its suites.
+pub(super) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Exit> {
+    let mut all = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            all.push(path.clone());
+            continue;
+        }
+        let mut found: Vec<PathBuf> = std::fs::read_dir(path)
+            .map_err(|error| {
+                say_error(&format!(
+                    "cannot read the folder {}: {error}",
+                    path.display()
+                ));
+                Exit::Usage
+            })?
+            .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+            .filter(|path| {
+                path.extension().is_some_and(|ending| ending == "toml") && path.is_file()
+            })
+            .collect();
+        found.sort();
+        if found.is_empty() {
+            say_error(&format!(
+                "there is no suite (*.toml) in the folder {}",
+                path.display()
+            ));
+            return Err(Exit::Usage);
+        }
+        all.append(&mut found);
+    }
+    Ok(all)
+}
+
+/// Reads and resolves every suite. Each mistake of each file is shown; with one, nothing is returned.
+pub(super) fn plan(paths: &[PathBuf], selection: &Selection) -> Result<Vec<Planned>, Exit> {
+    let mut planned = Vec::new();
+    let mut errors = 0;
+    for path in files(paths)? {
+        let resolved = read(&path).and_then(|read| match resolve(&read, selection) {
+            Ok(spec) => Ok(Planned { read, spec }),
+            Err(wrong) => Err(wrong.show(&read.source)),
+        });
+        match resolved {
+            Ok(suite) => planned.push(suite),
+            Err(count) => errors += count,
+        }
+    }
+    if errors == 0 {
+        return Ok(planned);
+    }
+    say_line(&format!(
+        "{}; nothing was started",
+        counted(errors, "error")
+    ));
+    Err(Exit::Usage)
+}
+
+/// Reads one suite and shows what is wrong with it. The error is the number of mistakes.
+pub(super) fn read(path: &Path) -> Result<Read, usize> {
+    let (source, name, folder) = suite::read(path).map_err(|error| {
+        say_error(&error.to_string());
+        1usize
+    })?;
+    let checked = suite::check(&source, &name, &folder);
+    show(&source, &checked.diagnostics);
+    let errors = count(&checked.diagnostics, Severity::Error);
+    let warnings = count(&checked.diagnostics, Severity::Warning);
+    match checked.suite {
+        Some(suite) => Ok(Read {
+            path: path.to_owned(),
+            source,
+            suite,
+            warnings,
+        }),
+        None => Err(errors.max(1)),
+    }
+}
+
+/// What is wrong with a suite beyond its single keys.
+#[derive(Debug, Default)]
+pub(super) struct Wrong {
+    /// Mistakes with a place.
+    pub(super) diagnostics: Vec<Diagnostic>,
+    /// Others.
+    pub(super) messages: Vec<String>,
+}
+
+impl Wrong {
+    /// Shows it; the number of mistakes.
+    pub(super) fn show(&self, source: &SourceText) -> usize {
+        show(source, &self.diagnostics);
+        for message in &self.messages {
+            say_error(message);
+        }
+        self.diagnostics.len() + self.messages.len()
+    }
+
+    /// Adds what is not known yet.
+    pub(super) fn merge(&mut self, other: Self) {
+        for one in other.diagnostics {
+            let same = |known: &Diagnostic| known.code == one.code && known.labels == one.labels;
+            if !self.diagnostics.iter().any(same) {
+                self.diagnostics.push(one);
+            }
+        }
+        for message in other.messages {
+            if !self.messages.contains(&message) {
+                self.messages.push(message);
+            }
+        }
+    }
+}
+
+/// Resolves every cell of a suite.
+pub(super) fn resolve(read: &Read, selection: &Selection) -> Result<Spec, Wrong> {
+    let spec = plan::spec(&read.suite, &selection.options()).map_err(|error| match error {
+        PlanError::Suite(diagnostics) => Wrong {
+            diagnostics,
+            messages: Vec::new(),
+        },
+        PlanError::Option(message) => Wrong {
+            diagnostics: Vec::new(),
+            messages: vec![message],
+        },
+    })?;
+    let mut messages = missing_folders(&spec, &read.suite.folder);
+    if spec.cells.is_empty() {
+        messages.push(format!(
+            "--only and --skip leave no cell of the suite {}",
+            spec.suite
+        ));
+    }
+    if messages.is_empty() {
+        return Ok(spec);
+    }
+    Err(Wrong {
+        diagnostics: Vec::new(),
+        messages,
+    })
+}
+
+/// Folders whose names were rendered, and that are not there.
+fn missing_folders(spec: &Spec, folder: &Path) -> Vec<String> {
+    let mut missing: Vec<String> = spec
+        .cells
+        .iter()
+        .flat_map(|cell| {
+            cell.processes.iter().filter_map(move |process| {
+                let cwd = process.cwd.as_literal()?;
+                (!folder.join(cwd).is_dir()).then(|| {
+                    format!(
+                        "the server `{}` runs in {cwd}, and there is no such folder in {}",
+                        cell.server,
+                        folder.display()
+                    )
+                })
+            })
+        })
+        .collect();
+    missing.sort();
+    missing.dedup();
+    missing
+}
+
+fn show(source: &SourceText, diagnostics: &[Diagnostic]) {
+    say(&render(source, diagnostics, style()));
+}
+
+fn count(diagnostics: &[Diagnostic], severity: Severity) -> usize {
+    diagnostics
+        .iter()
+        .filter(|diagnostic| diagnostic.severity == severity)
+        .count()
+}
+
+/// `1 error`, `2 errors`.
+pub(super) fn counted(number: usize, noun: &str) -> String {
+    if number == 1 {
+        format!("1 {noun}")
+    } else {
+        format!("{number} {noun}s")
+    }
+}

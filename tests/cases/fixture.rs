@@ -1,0 +1,218 @@
+//! A server that misbehaves as its environment tells it. It is this test program itself, started
+//! again with the name of one ignored test, so that nothing else has to be built.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// A good answer.
+pub(crate) const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/// An answer with this status.
+pub(crate) fn status(code: u16) -> String {
+    format!("HTTP/1.1 {code} Some Reason\r\nContent-Length: 2\r\n\r\nno")
+}
+
+/// What the server does.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Behaviour {
+    vars: Vec<(String, String)>,
+}
+
+impl Behaviour {
+    /// Answers each request well, and counts them.
+    pub(crate) fn good() -> Self {
+        Self::default()
+    }
+
+    /// Answers each request with these bytes.
+    pub(crate) fn answers(bytes: &str) -> Self {
+        Self::default().with("FX_ANSWER", &bytes)
+    }
+
+    fn with(mut self, name: &str, value: &dyn ToString) -> Self {
+        self.vars.push((name.to_owned(), value.to_string()));
+        self
+    }
+
+    /// From this request on, counted from 1, the answer is another; an empty one never comes.
+    pub(crate) fn from(self, request: u64, bytes: &str) -> Self {
+        self.with("FX_FROM", &request).with("FX_OTHER", &bytes)
+    }
+
+    /// Every so many requests the answer is another; an empty one never comes.
+    pub(crate) fn every(self, requests: u64, bytes: &str) -> Self {
+        self.with("FX_EVERY", &requests).with("FX_OTHER", &bytes)
+    }
+
+    /// Closes the connection after each answer.
+    pub(crate) fn closing(self) -> Self {
+        self.with("FX_CLOSE", &1)
+    }
+
+    /// Ends itself at this request: an exit code, or `abort`.
+    pub(crate) fn ends_at(self, request: u64, how: &str) -> Self {
+        self.with("FX_END_AT", &request).with("FX_END", &how)
+    }
+
+    /// Touches so much memory before it listens.
+    pub(crate) fn holding(self, bytes: u64) -> Self {
+        self.with("FX_HOLD", &bytes)
+    }
+
+    /// Listens only after a while.
+    pub(crate) fn listening_after(self, time: Duration) -> Self {
+        self.with("FX_WAIT_MS", &time.as_millis())
+    }
+
+    /// Listens there and not on 127.0.0.1.
+    pub(crate) fn listening_on(self, address: &str) -> Self {
+        self.with("FX_ADDRESS", &address)
+    }
+
+    /// Writes the number of requests so far into this file.
+    pub(crate) fn counting_in(self, file: &str) -> Self {
+        self.with("FX_COUNT", &file)
+    }
+
+    /// Takes so long for each answer.
+    pub(crate) fn taking(self, time: Duration) -> Self {
+        self.with("FX_TAKE_MS", &time.as_millis())
+    }
+
+    pub(crate) fn env(&self) -> Vec<(String, String)> {
+        let mut all = self.vars.clone();
+        all.push(("FX".to_owned(), "1".to_owned()));
+        all
+    }
+}
+
+/// The command line that starts it.
+pub(crate) fn command() -> Vec<String> {
+    let this = std::env::current_exe().unwrap().display().to_string();
+    [
+        this.as_str(),
+        "--ignored",
+        "--exact",
+        "fixture::server",
+        "--test-threads=1",
+        "--nocapture",
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}
+
+fn var(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+fn number(name: &str) -> Option<u64> {
+    var(name)?.parse().ok()
+}
+
+struct Server {
+    answer: String,
+    other: String,
+    from: Option<u64>,
+    every: Option<u64>,
+    close: bool,
+    end_at: Option<u64>,
+    take: Option<u64>,
+    count: Option<std::fs::File>,
+    requests: AtomicU64,
+}
+
+/// Serves for ever; a test only in name.
+#[test]
+#[ignore = "a server that other tests start"]
+fn server() {
+    if var("FX").is_none() {
+        return;
+    }
+    let held = vec![1u8; number("FX_HOLD").unwrap_or(0) as usize];
+    if let Some(wait) = number("FX_WAIT_MS") {
+        std::thread::sleep(Duration::from_millis(wait));
+    }
+    let address = var("FX_ADDRESS").unwrap_or_else(|| "127.0.0.1".to_owned());
+    let port: u16 = var("PORT").unwrap().parse().unwrap();
+    let listener = TcpListener::bind((address.as_str(), port)).unwrap();
+    let server = Arc::new(Server {
+        answer: var("FX_ANSWER").unwrap_or_else(|| OK.to_owned()),
+        other: var("FX_OTHER").unwrap_or_default(),
+        from: number("FX_FROM"),
+        every: number("FX_EVERY"),
+        close: var("FX_CLOSE").is_some(),
+        end_at: number("FX_END_AT"),
+        take: number("FX_TAKE_MS"),
+        count: var("FX_COUNT").map(|file| std::fs::File::create(file).unwrap()),
+        requests: AtomicU64::new(0),
+    });
+    for stream in listener.incoming().flatten() {
+        let server = Arc::clone(&server);
+        std::thread::spawn(move || server.serve(stream));
+    }
+    drop(held);
+}
+
+impl Server {
+    fn serve(&self, mut stream: TcpStream) {
+        stream.set_nodelay(true).unwrap();
+        let mut buffer = [0; 4096];
+        let mut have = 0;
+        loop {
+            while let Some(end) = buffer[..have]
+                .windows(4)
+                .position(|bytes| bytes == b"\r\n\r\n")
+            {
+                let target = String::from_utf8_lossy(&buffer[..end])
+                    .split(' ')
+                    .nth(1)
+                    .unwrap_or("")
+                    .to_owned();
+                buffer.copy_within(end + 4..have, 0);
+                have -= end + 4;
+                if !self.answer(&mut stream, &target) {
+                    return;
+                }
+            }
+            match stream.read(&mut buffer[have..]) {
+                Ok(0) | Err(_) => return,
+                Ok(more) => have += more,
+            }
+        }
+    }
+
+    #[expect(clippy::print_stdout, reason = "a server's last words, for its log")]
+    /// Answers one request; false where the connection is to be closed.
+    fn answer(&self, stream: &mut TcpStream, target: &str) -> bool {
+        use std::os::unix::fs::FileExt as _;
+        let number = self.requests.fetch_add(1, Ordering::SeqCst) + 1;
+        if let Some(file) = &self.count {
+            file.write_all_at(format!("{number:>20}").as_bytes(), 0)
+                .unwrap();
+        }
+        if self.end_at == Some(number) {
+            println!("the end has come at request {number}");
+            match var("FX_END").unwrap().parse() {
+                Ok(code) => std::process::exit(code),
+                Err(_) => std::process::abort(),
+            }
+        }
+        if let Some(take) = self.take {
+            std::thread::sleep(Duration::from_millis(take));
+        }
+        let other = self.from.is_some_and(|from| number >= from)
+            || self.every.is_some_and(|every| number.is_multiple_of(every));
+        let bytes = if other { &self.other } else { &self.answer };
+        if bytes.is_empty() {
+            // Never answered, and the connection stays open as long as the client leaves it so.
+            return true;
+        }
+        let bytes = bytes
+            .replace("TARGET", target)
+            .replace("LENGTH", &target.len().to_string());
+        stream.write_all(bytes.as_bytes()).is_ok() && !self.close
+    }
+}

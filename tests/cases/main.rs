@@ -1,0 +1,14 @@
+//! What goes wrong for people who measure servers, made to happen: the real binary, real
+//! processes, servers that misbehave on purpose, and a look at what is published of it.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod fixture;
+mod kit;
+
+mod answers;
+mod command;
+mod figures;
+mod kill;
+mod life;
+mod publish;
