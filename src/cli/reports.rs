@@ -2,10 +2,10 @@
 //! `hotlap report` at any time: the same records give the same bytes.
 
 use super::exit::Exit;
-use super::terminal::{say_error, say_warning};
+use super::terminal::{say, say_error, say_warning};
 use crate::publish::{Published, publish};
 use crate::record::{Outcome, Trial};
-use crate::report::{Digest, Format, Input, Options, Output, check_template, render};
+use crate::report::{Digest, Format, Input, Options, Output, ReportError, check_template, render};
 use crate::store::{self, Stored, write_whole};
 use std::path::{Path, PathBuf};
 
@@ -25,10 +25,7 @@ pub(super) fn template(path: Option<&Path>) -> Result<Option<(String, String)>, 
         say_error(&format!("cannot read the template {name}: {error}"));
         Exit::Usage
     })?;
-    check_template(&name, &text).map_err(|error| {
-        say_error(&error.to_string());
-        Exit::Usage
-    })?;
+    check_template(&name, &text).map_err(|error| say_report_error(&error))?;
     Ok(Some((name, text)))
 }
 
@@ -79,6 +76,15 @@ pub(super) fn write(
     })
 }
 
+/// A template's mistake comes rendered, with its own head.
+fn say_report_error(error: &ReportError) -> Exit {
+    match error {
+        ReportError::Template { rendered, .. } => say(rendered),
+        ReportError::Serialise(_) => say_error(&error.to_string()),
+    }
+    Exit::Usage
+}
+
 /// A run's folder, or an error for people.
 pub(super) fn open(folder: &Path) -> Result<Stored, Exit> {
     store::open(folder).map_err(|error| {
@@ -103,10 +109,7 @@ pub(super) fn make(stored: &Stored, options: &Options) -> Result<(Vec<Output>, D
         readings: &stored.readings,
         notes: &notes,
     };
-    let outputs = render(&input, options).map_err(|error| {
-        say_error(&error.to_string());
-        Exit::Usage
-    })?;
+    let outputs = render(&input, options).map_err(|error| say_report_error(&error))?;
     Ok((outputs, Digest::of(&input)))
 }
 

@@ -42,7 +42,7 @@ pub enum RunError {
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Store(error) => write!(f, "{error}; what was measured before is kept"),
+            Self::Store(error) => error.fmt(f),
         }
     }
 }
