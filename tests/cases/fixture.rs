@@ -3,8 +3,8 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A good answer.
@@ -188,11 +188,17 @@ impl Server {
     /// Answers one request; false where the connection is to be closed.
     fn answer(&self, stream: &mut TcpStream, target: &str) -> bool {
         use std::os::unix::fs::FileExt as _;
-        let number = self.requests.fetch_add(1, Ordering::SeqCst) + 1;
-        if let Some(file) = &self.count {
-            file.write_all_at(format!("{number:>20}").as_bytes(), 0)
-                .unwrap();
-        }
+        let number = {
+            // One at a time, or a slow thread would write its lower number over a higher one.
+            static COUNTING: Mutex<()> = Mutex::new(());
+            let _turn = COUNTING.lock().unwrap();
+            let number = self.requests.fetch_add(1, Ordering::SeqCst) + 1;
+            if let Some(file) = &self.count {
+                file.write_all_at(format!("{number:>20}").as_bytes(), 0)
+                    .unwrap();
+            }
+            number
+        };
         if self.end_at == Some(number) {
             println!("the end has come at request {number}");
             match var("FX_END").unwrap().parse() {
