@@ -56,9 +56,10 @@ pub(super) fn cells<'a>(
     }
     all.sort_by(|a, b| a.order.cmp(&b.order));
     let excludes: Vec<&At<Selector>> = suite
+        .matrix
         .exclude
         .iter()
-        .chain(profile.iter().flat_map(|profile| &profile.exclude))
+        .chain(profile.iter().flat_map(|profile| &profile.matrix.exclude))
         .collect();
     let mut useless: Vec<Diagnostic> = excludes
         .iter()

@@ -15,7 +15,7 @@ mod written;
 pub use code::CODES;
 pub(crate) use code::{BAD_REQUEST, BAD_TEMPLATE, BAD_VALUE, CONFLICT, MISSING, NO_CELLS, NOT_YET};
 pub use model::{
-    Amount, At, Command, ExpectKeys, Load, LoadKeys, Order, Override, Profile, ReadyKeys,
+    Amount, At, Combine, Command, ExpectKeys, Load, LoadKeys, Matrix, Order, Override, Profile, ReadyKeys,
     Requirement, Run, Selector, Server, ServerKeys, Setting, Suite, Template, Toggle, Tool, Value,
 };
 pub(crate) use resolve::check_target;

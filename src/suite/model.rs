@@ -47,8 +47,8 @@ pub struct Suite {
     pub toggles: Vec<Toggle>,
     /// `[[overrides]]`, in file order.
     pub overrides: Vec<Override>,
-    /// `[matrix]` exclude.
-    pub exclude: Vec<At<Selector>>,
+    /// `[matrix]`.
+    pub matrix: Matrix,
     /// `[loads]` with the defaults laid under, in file order.
     pub loads: Vec<Load>,
     /// `[profiles]`.
@@ -265,6 +265,29 @@ impl Selector {
     }
 }
 
+/// `[matrix]`: which combinations of servers, toggles and loads are cells.
+#[derive(Debug, Clone, Default)]
+pub struct Matrix {
+    /// How the values of toggles combine; none is [`Combine::All`].
+    pub combine: Option<Combine>,
+    /// Cells that are added. An axis that a selector does not name has the baseline's value, else
+    /// its first; `load` has every value.
+    pub include: Vec<At<Selector>>,
+    /// Cells that are taken out before `include` adds.
+    pub exclude: Vec<At<Selector>>,
+}
+
+/// How the values of toggles combine. Servers and loads always do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Combine {
+    /// Each with each.
+    All,
+    /// For each server the baseline, and each departure from it in one toggle alone.
+    OneAtATime,
+    /// Not at all: the cells are those of `include`.
+    Listed,
+}
+
 /// A load, or the defaults of all.
 #[derive(Debug, Clone)]
 pub struct Load {
@@ -348,6 +371,6 @@ pub struct Profile {
     pub warmup: Option<Duration>,
     /// Time-out of every load.
     pub timeout: Option<Duration>,
-    /// Cells that it leaves out beside those of `[matrix]`.
-    pub exclude: Vec<At<Selector>>,
+    /// What it lays over `[matrix]`: `combine` and `include` replace, `exclude` adds.
+    pub matrix: Matrix,
 }

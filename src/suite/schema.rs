@@ -179,6 +179,8 @@ pub(super) struct Override {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Matrix {
+    pub(super) combine: Opt<String>,
+    pub(super) include: Option<Vec<Spanned<Selector>>>,
     pub(super) exclude: Option<Vec<Spanned<Selector>>>,
 }
 
@@ -273,8 +275,6 @@ pub(super) const LATER: &[(&str, &[&str])] = &[
     ("toggles.*", SETTING_LATER),
     ("toggles.*.values.*", SETTING_LATER),
     ("overrides.*.set", SETTING_LATER),
-    ("matrix", &["combine", "include"]),
-    ("profiles.*.matrix", &["combine", "include"]),
     ("loads.*", LOAD_LATER),
     ("defaults.load", LOAD_LATER),
     ("servers.*.ready", READY_LATER),

@@ -70,7 +70,7 @@ impl Resolver {
             servers: self.servers(file.servers, &under_servers),
             toggles: self.toggles(file.toggles),
             overrides: self.overrides(file.overrides.unwrap_or_default()),
-            exclude: self.excludes(matrix),
+            matrix: self.matrix(matrix),
             loads: self.loads(file.loads, &under_loads),
             profiles: self.profiles(file.profiles),
             tools: self.tools(file.tools),
@@ -144,7 +144,7 @@ impl Resolver {
                     connections: self.connections(load.connections).map(|at| at.value),
                     warmup: self.duration(load.warmup),
                     timeout: self.positive_duration(load.timeout),
-                    exclude: self.excludes(profile.matrix.unwrap_or_default()),
+                    matrix: self.matrix(profile.matrix.unwrap_or_default()),
                 }
             })
             .collect()

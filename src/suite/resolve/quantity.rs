@@ -4,7 +4,7 @@ use super::Resolver;
 use crate::diagnostic::Diagnostic;
 use crate::suite::code;
 use crate::suite::model::{At, Command, Order, Template};
-use crate::suite::recover::nearest;
+use crate::suite::recover::{nearest, there_are};
 use crate::suite::schema::Opt;
 use crate::suite::template::{self, Fault};
 use crate::suite::written::{Repetitions, Words};
@@ -119,25 +119,36 @@ impl Resolver {
     }
 
     pub(super) fn order(&mut self, order: Opt<String>) -> Option<Order> {
-        let order = order?;
-        match order.get_ref().as_str() {
-            "shuffled" => Some(Order::Shuffled),
-            "sequential" => Some(Order::Sequential),
-            "random" => Some(Order::Random),
-            other => {
-                let known = ["shuffled", "sequential", "random"];
-                let diagnostic = Diagnostic::error(
-                    code::BAD_VALUE,
-                    format!("there is no order `{other}`"),
-                    order.span(),
-                );
-                self.say(match nearest(other, &known) {
-                    Some(right) => diagnostic.label(format!("did you mean `{right}`?")),
-                    None => diagnostic.help("write \"shuffled\", \"sequential\" or \"random\""),
-                });
-                None
-            }
+        let known = [
+            ("shuffled", Order::Shuffled),
+            ("sequential", Order::Sequential),
+            ("random", Order::Random),
+        ];
+        self.one_of(order, "order", &known)
+    }
+
+    /// A word of a fixed list.
+    pub(super) fn one_of<T: Copy>(
+        &mut self,
+        word: Opt<String>,
+        what: &str,
+        known: &[(&str, T)],
+    ) -> Option<T> {
+        let word = word?;
+        if let Some((_, value)) = known.iter().find(|(name, _)| name == word.get_ref()) {
+            return Some(*value);
         }
+        let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+        let diagnostic = Diagnostic::error(
+            code::BAD_VALUE,
+            format!("there is no {what} `{}`", word.get_ref()),
+            word.span(),
+        );
+        self.say(match nearest(word.get_ref(), &names) {
+            Some(right) => diagnostic.label(format!("did you mean `{right}`?")),
+            None => diagnostic.help(there_are(&names)),
+        });
+        None
     }
 
     pub(super) fn status(&mut self, status: Opt<u16>) -> Option<At<u16>> {

@@ -3,16 +3,37 @@
 use super::Resolver;
 use crate::diagnostic::Diagnostic;
 use crate::suite::code;
-use crate::suite::model::{At, Selector};
-use crate::suite::schema;
+use crate::suite::model::{At, Combine, Matrix, Selector};
+use crate::suite::schema::{self, Opt};
 use toml::Spanned;
 
 impl Resolver {
-    pub(super) fn excludes(&mut self, matrix: schema::Matrix) -> Vec<At<Selector>> {
-        let excludes = matrix.exclude.unwrap_or_default();
-        excludes
+    pub(super) fn matrix(&mut self, matrix: schema::Matrix) -> Matrix {
+        Matrix {
+            combine: self.combine(matrix.combine),
+            include: self.selectors(matrix.include, "include"),
+            exclude: self.selectors(matrix.exclude, "exclude"),
+        }
+    }
+
+    fn combine(&mut self, combine: Opt<String>) -> Option<Combine> {
+        let known = [
+            ("all", Combine::All),
+            ("one-at-a-time", Combine::OneAtATime),
+            ("listed", Combine::Listed),
+        ];
+        self.one_of(combine, "way to combine", &known)
+    }
+
+    fn selectors(
+        &mut self,
+        selectors: Option<Vec<Spanned<schema::Selector>>>,
+        what: &str,
+    ) -> Vec<At<Selector>> {
+        selectors
+            .unwrap_or_default()
             .into_iter()
-            .map(|one| self.selector_at(one, "exclude"))
+            .map(|one| self.selector_at(one, what))
             .collect()
     }
 
