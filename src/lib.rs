@@ -11,6 +11,8 @@ pub mod ids;
 
 pub mod diagnostic;
 
+pub mod metric;
+
 pub mod spec;
 
 pub mod suite;

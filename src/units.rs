@@ -80,16 +80,10 @@ pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
         help: BYTES_HELP.to_owned(),
     };
     let (number, unit) = split(text).ok_or_else(|| wrong(format!("\"{text}\" is not a size")))?;
-    let factor: f64 = match unit {
-        "B" => 1.0,
-        "KB" | "kB" => 1e3,
-        "MB" => 1e6,
-        "GB" => 1e9,
-        "KiB" => 1024.0,
-        "MiB" => 1024.0 * 1024.0,
-        "GiB" => 1024.0 * 1024.0 * 1024.0,
-        "" => return Err(wrong(format!("\"{text}\" has no unit"))),
-        other => return Err(wrong(format!("\"{other}\" is not a unit of size"))),
+    let factor = match (size_factor(unit), unit) {
+        (Some(factor), _) => factor,
+        (None, "") => return Err(wrong(format!("\"{text}\" has no unit"))),
+        (None, other) => return Err(wrong(format!("\"{other}\" is not a unit of size"))),
     };
     let bytes = number * factor;
     if bytes.fract() != 0.0 {
@@ -100,6 +94,46 @@ pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
         return Err(wrong(format!("\"{text}\" is too large")));
     }
     Ok(bytes as u64)
+}
+
+/// Reads a size that is a measured figure, such as `"69.0938MiB"`; the result is in bytes and may
+/// have a fraction.
+pub fn parse_measured_bytes(text: &str) -> Result<f64, UnitError> {
+    let factor = |(number, unit): (f64, &str)| Some(number * size_factor(unit)?);
+    split(text).and_then(factor).ok_or_else(|| UnitError {
+        message: format!("\"{text}\" is not a size"),
+        help: BYTES_HELP.to_owned(),
+    })
+}
+
+/// Reads `"1.83MB/s"`; the result is in bytes a second.
+pub fn parse_bytes_per_second(text: &str) -> Result<f64, UnitError> {
+    let wrong = |message: String| UnitError {
+        message,
+        help: "write a size a second: \"1.83MB/s\", \"64KiB/s\"".to_owned(),
+    };
+    let Some(size) = text.strip_suffix("/s") else {
+        return Err(wrong(format!("\"{text}\" is not a size a second")));
+    };
+    let (number, unit) =
+        split(size).ok_or_else(|| wrong(format!("\"{text}\" is not a size a second")))?;
+    let factor =
+        size_factor(unit).ok_or_else(|| wrong(format!("\"{unit}\" is not a unit of size")))?;
+    Ok(number * factor)
+}
+
+/// Bytes of a unit of size.
+fn size_factor(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "B" => 1.0,
+        "KB" | "kB" => 1e3,
+        "MB" => 1e6,
+        "GB" => 1e9,
+        "KiB" => 1024.0,
+        "MiB" => 1024.0 * 1024.0,
+        "GiB" => 1024.0 * 1024.0 * 1024.0,
+        _ => return None,
+    })
 }
 
 /// Reads `"2%"`; the result is a share of 1 (`0.02`).

@@ -63,16 +63,16 @@ fn context_of(names: &Names<'_>, options: &Options) -> minijinja::Value {
     let env: BTreeMap<String, String> = options
         .env
         .keys()
-        .map(|name| (name.clone(), Text::mark_env(name)))
+        .map(|name| (name.clone(), Text::mark(&Symbol::Env(name.clone()))))
         .collect();
     context! {
         server => names.server.name.value.clone(),
         load => names.load.name.value.clone(),
         toggles,
         env,
-        port => Text::mark(Symbol::Port),
-        dir => Text::mark(Symbol::Dir),
-        cpus => Text::mark(Symbol::Cpus),
+        port => Text::mark(&Symbol::Port),
+        dir => Text::mark(&Symbol::Dir),
+        cpus => Text::mark(&Symbol::Cpus),
     }
 }
 

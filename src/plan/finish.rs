@@ -167,7 +167,10 @@ impl Expansion<'_> {
                 method: load.method.clone().unwrap_or_else(|| "GET".to_owned()),
                 path,
                 headers: std::mem::take(&mut draft.headers),
-                body: load.body.clone(),
+                body: load.body.as_ref().and_then(|body| match &body.value {
+                    suite::Body::Text(text) | suite::Body::Json(text) => Some(text.clone()),
+                    suite::Body::File(_) => None,
+                }),
             },
             expect: std::mem::take(&mut draft.expect),
             connections: draft.connections.unwrap_or(64),
@@ -229,11 +232,20 @@ fn repetitions(load: &LoadKeys, profile: Option<&Profile>, run: &Run, options: &
     if let Some(repetitions) = options.repetitions {
         return repetitions;
     }
-    let of_run = run.repetitions.unwrap_or(10);
+    let of_run = trials(run);
     let own = load.repetitions.unwrap_or(of_run);
     match profile.and_then(|profile| profile.run.repetitions) {
-        Some(most) => own.min(most),
-        None => own,
+        Some(suite::Repetitions::Number(most)) => own.min(most),
+        Some(suite::Repetitions::Auto) | None => own,
+    }
+}
+
+/// The trials that a run asks for; where their number is found, the most there may be.
+pub(super) fn trials(run: &Run) -> u32 {
+    match run.repetitions {
+        Some(suite::Repetitions::Number(number)) => number,
+        Some(suite::Repetitions::Auto) => run.max_repetitions.unwrap_or(30),
+        None => 10,
     }
 }
 

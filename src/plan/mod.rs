@@ -13,7 +13,7 @@ mod tools;
 pub use schedule::{estimate, schedule};
 
 use crate::diagnostic::Diagnostic;
-use crate::spec::{Axis, Build, Cell, Order, RunSettings, Spec};
+use crate::spec::{Axis, Order, RunSettings, Spec};
 use crate::suite::{self, Profile, Run, Suite};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -70,7 +70,6 @@ pub fn spec(suite: &Suite, options: &Options) -> Result<Spec, PlanError> {
     let mut cells =
         expand::cells(suite, profile, &run, options, &names).map_err(PlanError::Suite)?;
     matrix::baselines(suite, &run, &names, &mut cells);
-    one_build_a_folder(suite, &names, &cells).map_err(PlanError::Suite)?;
     Ok(Spec {
         suite: suite.name.clone(),
         title: suite.title.clone(),
@@ -101,47 +100,6 @@ fn profile<'a>(suite: &'a Suite, options: &Options) -> Result<Option<&'a Profile
     })
 }
 
-/// Two builds of one folder would leave the cells of the first with what the second made.
-fn one_build_a_folder(
-    suite: &Suite,
-    names: &[matrix::Names<'_>],
-    cells: &[Cell],
-) -> Result<(), Vec<Diagnostic>> {
-    let mut first: BTreeMap<&str, (&Build, &str)> = BTreeMap::new();
-    for (cell, names) in cells.iter().zip(names) {
-        for build in &cell.builds {
-            let known = *first.entry(&build.cwd).or_insert((build, &cell.server));
-            if known.0 == build {
-                continue;
-            }
-            let at = |server: &str| {
-                let server = suite
-                    .servers
-                    .iter()
-                    .find(|known| known.name.value == server);
-                server.map_or(0..0, |server| server.name.span.clone())
-            };
-            let mistake = Diagnostic::error(
-                suite::NOT_YET,
-                format!(
-                    "cells need different builds of the folder {}, of which this version has one",
-                    build.cwd
-                ),
-                names.server.name.span.clone(),
-            )
-            .help("give each build a `cwd` of its own");
-            return Err(vec![if known.1 == cell.server {
-                mistake.label("by its toggles")
-            } else {
-                mistake
-                    .label("built one way")
-                    .and(at(known.1), "and another way")
-            }]);
-        }
-    }
-    Ok(())
-}
-
 /// "there is …", for messages.
 fn one_of(known: &[&str]) -> String {
     if known.is_empty() {
@@ -153,7 +111,7 @@ fn one_of(known: &[&str]) -> String {
 
 fn settings(run: &Run, options: &Options) -> RunSettings {
     RunSettings {
-        repetitions: options.repetitions.or(run.repetitions).unwrap_or(10),
+        repetitions: options.repetitions.unwrap_or_else(|| finish::trials(run)),
         order: match run.order {
             None | Some(suite::Order::Shuffled) => Order::Shuffled,
             Some(suite::Order::Sequential) => Order::Sequential,

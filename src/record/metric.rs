@@ -1,64 +1,24 @@
-//! The registry of metrics: every figure of a trial has one name, one unit,
-//! one direction and one reader. Tables, CSV columns, gates and published rows
-//! follow from it.
+//! How each metric is read from a trial.
 
-use super::{Load, Outcome, Trial, Usage};
+use super::{Histogram, Load, Outcome, Trial, Usage};
+use crate::metric::{Metric as Facts, REGISTRY};
+use std::ops::Deref;
+use std::sync::LazyLock;
 
-/// What a metric is measured in. On disk and in columns it is this unit, always.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// A number each second.
-    PerSecond,
-    /// Nanoseconds.
-    Nanoseconds,
-    /// Bytes.
-    Bytes,
-    /// Bytes each second.
-    BytesPerSecond,
-    /// A plain number.
-    Count,
-    /// Seconds of CPU time.
-    CpuSeconds,
-    /// A number for each second of CPU time.
-    PerCpuSecond,
-}
+type Read = fn(&Trial) -> Option<f64>;
 
-impl Unit {
-    /// How the unit ends a column's name: `latency_p50_ns`.
-    pub fn suffix(self) -> &'static str {
-        match self {
-            Self::PerSecond => "per_s",
-            Self::Nanoseconds => "ns",
-            Self::Bytes => "bytes",
-            Self::BytesPerSecond => "bytes_per_s",
-            Self::Count => "count",
-            Self::CpuSeconds => "cpu_s",
-            Self::PerCpuSecond => "per_cpu_s",
-        }
-    }
-}
-
-/// Which way is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// More is better.
-    Higher,
-    /// Less is better.
-    Lower,
-}
-
-/// One entry of the registry.
+/// A metric of the registry that a trial can have a figure of.
 #[derive(Debug, Clone, Copy)]
 pub struct Metric {
-    /// Its name in suites, columns and JSON.
-    pub name: &'static str,
-    /// How people see it.
-    pub label: &'static str,
-    /// Its unit.
-    pub unit: Unit,
-    /// Which way is better.
-    pub direction: Direction,
-    read: fn(&Trial) -> Option<f64>,
+    facts: &'static Facts,
+    read: Read,
+}
+
+impl Deref for Metric {
+    type Target = Facts;
+    fn deref(&self) -> &Facts {
+        self.facts
+    }
 }
 
 impl Metric {
@@ -70,16 +30,6 @@ impl Metric {
             Outcome::Valid | Outcome::Invalid { .. } => (self.read)(trial),
         }
     }
-
-    /// The name of its column, with the unit: `rss_peak_bytes`.
-    pub fn column(&self) -> String {
-        // The names of rates tell the unit already.
-        match self.name {
-            "cpu" => "cpu_s".to_owned(),
-            "requests_per_second" | "requests_per_cpu_second" => self.name.to_owned(),
-            _ => format!("{}_{}", self.name, self.unit.suffix()),
-        }
-    }
 }
 
 /// The metric with this name.
@@ -87,119 +37,54 @@ pub fn metric(name: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.name == name)
 }
 
-/// Every metric, in the order of columns.
-pub const METRICS: &[Metric] = &[
-    Metric {
-        name: "requests_per_second",
-        label: "Requests/s",
-        unit: Unit::PerSecond,
-        direction: Direction::Higher,
-        read: |trial| {
+/// Every metric that trials have figures of, in the order of columns.
+pub static METRICS: LazyLock<Vec<Metric>> = LazyLock::new(|| {
+    REGISTRY
+        .iter()
+        .filter_map(|facts| {
+            let read = reader(facts.name)?;
+            Some(Metric { facts, read })
+        })
+        .collect()
+});
+
+/// Where the figure of a metric stands in a trial.
+fn reader(name: &str) -> Option<Read> {
+    let read: Read = match name {
+        "requests_per_second" => |trial| {
             let load = trial.load.as_ref()?;
             per(load.counts.succeeded as f64, seconds(load.window_ns))
         },
-    },
-    latency("latency_mean", "Mean", |trial| service(trial)?.mean_ns),
-    latency("latency_p50", "p50", |trial| quantile(trial, 0.5)),
-    latency("latency_p90", "p90", |trial| quantile(trial, 0.9)),
-    latency("latency_p95", "p95", |trial| quantile(trial, 0.95)),
-    latency("latency_p99", "p99", |trial| quantile(trial, 0.99)),
-    latency("latency_p99_9", "p99.9", |trial| quantile(trial, 0.999)),
-    latency("latency_max", "Max", |trial| {
-        Some(service(trial)?.max_ns? as f64)
-    }),
-    latency("connect_mean", "Connect", |trial| {
-        trial.load.as_ref()?.connect.as_ref()?.mean_ns
-    }),
-    Metric {
-        name: "transfer",
-        label: "Transfer",
-        unit: Unit::BytesPerSecond,
-        direction: Direction::Higher,
-        read: |trial| {
+        "latency_mean" => |trial| service(trial)?.mean_ns,
+        "latency_p50" => |trial| quantile(trial, 0.5),
+        "latency_p90" => |trial| quantile(trial, 0.9),
+        "latency_p95" => |trial| quantile(trial, 0.95),
+        "latency_p99" => |trial| quantile(trial, 0.99),
+        "latency_p99_9" => |trial| quantile(trial, 0.999),
+        "latency_max" => |trial| Some(service(trial)?.max_ns? as f64),
+        "connect_mean" => |trial| trial.load.as_ref()?.connect.as_ref()?.mean_ns,
+        "transfer" => |trial| {
             let load = trial.load.as_ref()?;
             per(load.bytes.received as f64, seconds(load.window_ns))
         },
-    },
-    Metric {
-        name: "errors",
-        label: "Errors",
-        unit: Unit::Count,
-        direction: Direction::Lower,
-        read: |trial| Some(trial.load.as_ref()?.counts.errors() as f64),
-    },
-    memory("rss_idle", "RSS idle", |trial| {
-        bytes(total(trial)?.rss_idle)
-    }),
-    memory("rss_mean", "RSS mean", |trial| {
-        bytes(total(trial)?.rss_mean)
-    }),
-    memory("rss_peak", "RSS peak", |trial| {
-        bytes(total(trial)?.rss_peak)
-    }),
-    memory("rss_after", "RSS after", |trial| {
-        bytes(total(trial)?.rss_after)
-    }),
-    memory("rss_high_water", "RSS high water", |trial| {
-        bytes(total(trial)?.rss_high_water)
-    }),
-    memory("pss_idle", "PSS idle", |trial| {
-        bytes(total(trial)?.pss_idle)
-    }),
-    memory("pss_loaded", "PSS loaded", |trial| {
-        bytes(total(trial)?.pss_loaded)
-    }),
-    memory("pss_after", "PSS after", |trial| {
-        bytes(total(trial)?.pss_after)
-    }),
-    Metric {
-        name: "cpu",
-        label: "CPU",
-        unit: Unit::CpuSeconds,
-        direction: Direction::Lower,
-        read: |trial| total(trial)?.cpu_seconds,
-    },
-    Metric {
-        name: "requests_per_cpu_second",
-        label: "Requests/CPU-s",
-        unit: Unit::PerCpuSecond,
-        direction: Direction::Higher,
-        read: |trial| {
+        "errors" => |trial| Some(trial.load.as_ref()?.counts.errors() as f64),
+        "rss_idle" => |trial| bytes(total(trial)?.rss_idle),
+        "rss_mean" => |trial| bytes(total(trial)?.rss_mean),
+        "rss_peak" => |trial| bytes(total(trial)?.rss_peak),
+        "rss_after" => |trial| bytes(total(trial)?.rss_after),
+        "rss_high_water" => |trial| bytes(total(trial)?.rss_high_water),
+        "pss_idle" => |trial| bytes(total(trial)?.pss_idle),
+        "pss_loaded" => |trial| bytes(total(trial)?.pss_loaded),
+        "pss_after" => |trial| bytes(total(trial)?.pss_after),
+        "cpu" => |trial| total(trial)?.cpu_seconds,
+        "requests_per_cpu_second" => |trial| {
             let done = trial.load.as_ref()?.counts.succeeded;
             per(done as f64, total(trial)?.cpu_seconds?)
         },
-    },
-    latency("startup", "Start-up", |trial| {
-        Some(trial.startup_ns? as f64)
-    }),
-];
-
-const fn latency(
-    name: &'static str,
-    label: &'static str,
-    read: fn(&Trial) -> Option<f64>,
-) -> Metric {
-    Metric {
-        name,
-        label,
-        unit: Unit::Nanoseconds,
-        direction: Direction::Lower,
-        read,
-    }
-}
-
-const fn memory(
-    name: &'static str,
-    label: &'static str,
-    read: fn(&Trial) -> Option<f64>,
-) -> Metric {
-    Metric {
-        name,
-        label,
-        unit: Unit::Bytes,
-        direction: Direction::Lower,
-        read,
-    }
+        "startup" => |trial| Some(trial.startup_ns? as f64),
+        _ => return None,
+    };
+    Some(read)
 }
 
 fn total(trial: &Trial) -> Option<&Usage> {
@@ -210,7 +95,7 @@ fn bytes(value: Option<u64>) -> Option<f64> {
     value.map(|bytes| bytes as f64)
 }
 
-fn service(trial: &Trial) -> Option<&super::Histogram> {
+fn service(trial: &Trial) -> Option<&Histogram> {
     trial
         .load
         .as_ref()

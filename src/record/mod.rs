@@ -10,9 +10,10 @@ mod run;
 mod trial;
 mod usage;
 
+pub use crate::metric::{Direction, Unit};
 pub use histogram::{Histogram, HistogramError};
 pub use load::{ByteCounts, Connections, Counts, ErrorKind, Load};
-pub use metric::{Direction, METRICS, Metric, Unit, metric};
+pub use metric::{METRICS, Metric, metric};
 pub use run::{End, Host, Run, Session, SuiteFile};
 pub use trial::{Outcome, Proof, Step, Stop, Trial};
 pub use usage::{Phase, Reading, Usage};

@@ -5,7 +5,7 @@
 
 use super::rows::reasons;
 use super::{Input, ReportError};
-use crate::record::{ErrorKind, METRICS, Metric, Outcome, Proof, Trial};
+use crate::record::{ErrorKind, METRICS, Outcome, Proof, Trial};
 use crate::spec::{Cell, Spec};
 use crate::stats::{CellSummary, State, summarise};
 use serde_json::Value as Json;
@@ -26,14 +26,14 @@ pub(super) fn summary(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
         ]
         .map(str::to_owned),
     );
-    for metric in METRICS {
+    for metric in METRICS.iter() {
         let column = metric.column();
         head.extend(["median", "min", "max"].map(|what| format!("{column}_{what}")));
     }
     let rows = summarise(input.run, input.trials).into_iter().map(|cell| {
         let mut row = names(spec, cell.cell);
         row.extend(counts(&cell));
-        for metric in METRICS {
+        for metric in METRICS.iter() {
             let spread = cell.metrics.get(metric.name);
             row.push(number(spread.map(|spread| spread.median)));
             row.push(number(spread.map(|spread| spread.min)));
@@ -129,7 +129,7 @@ pub(super) fn trials(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
         ]
         .map(str::to_owned),
     );
-    head.extend(METRICS.iter().map(Metric::column));
+    head.extend(METRICS.iter().map(|metric| metric.column()));
     head.extend(COUNTS.iter().map(|(name, _)| (*name).to_owned()));
     head.extend((1..=5).map(|class| format!("status_{class}xx_count")));
     head.extend(

@@ -103,6 +103,8 @@ impl Server {
                 .map_or_else(String::new, |dir| dir.display().to_string()),
             cpus: place.cpus,
             env: caller(),
+            index: 1,
+            ..Fill::default()
         };
         all_set(cell, &fill)?;
         let launch = launch(process, &fill, dir.as_deref(), place);

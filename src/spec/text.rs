@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// What is known only when a process starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Symbol {
     /// The port that the process shall listen on.
     Port,
@@ -15,18 +15,65 @@ pub enum Symbol {
     Dir,
     /// The number of CPUs that the server may use.
     Cpus,
+    /// Which of several processes of one kind it is, from 1.
+    Index,
+    /// The program of the process's runtime.
+    Runtime,
+    /// The folder that a runtime is built into.
+    Cache,
+    /// The program of a runtime that was just built.
+    Bin,
+    /// A variable of the caller's environment.
+    Env(String),
+    /// The port of another process of the same server, by its name and its place among its kind, from 0.
+    Ports(String, usize),
+    /// The port of a service.
+    ServicePort(String),
 }
 
 impl Symbol {
-    /// Every symbol.
-    pub const ALL: [Self; 3] = [Self::Port, Self::Dir, Self::Cpus];
+    /// A symbol by what it is called in a template.
+    fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "port" => Self::Port,
+            "dir" => Self::Dir,
+            "cpus" => Self::Cpus,
+            "index" => Self::Index,
+            "runtime" => Self::Runtime,
+            "cache" => Self::Cache,
+            "bin" => Self::Bin,
+            _ => return Self::compound(name),
+        })
+    }
 
-    /// Its name in a suite's templates.
-    pub fn name(self) -> &'static str {
+    fn compound(name: &str) -> Option<Self> {
+        if let Some(variable) = name.strip_prefix("env.") {
+            return Some(Self::Env(variable.to_owned()));
+        }
+        if let Some(rest) = name.strip_prefix("services[\"") {
+            return Some(Self::ServicePort(rest.strip_suffix("\"].port")?.to_owned()));
+        }
+        let (process, at) = name.strip_prefix("ports[\"")?.split_once("\"][")?;
+        Some(Self::Ports(
+            process.to_owned(),
+            at.strip_suffix(']')?.parse().ok()?,
+        ))
+    }
+}
+
+impl fmt::Display for Symbol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Port => "port",
-            Self::Dir => "dir",
-            Self::Cpus => "cpus",
+            Self::Port => f.write_str("port"),
+            Self::Dir => f.write_str("dir"),
+            Self::Cpus => f.write_str("cpus"),
+            Self::Index => f.write_str("index"),
+            Self::Runtime => f.write_str("runtime"),
+            Self::Cache => f.write_str("cache"),
+            Self::Bin => f.write_str("bin"),
+            Self::Env(name) => write!(f, "env.{name}"),
+            Self::Ports(process, at) => write!(f, "ports[\"{process}\"][{at}]"),
+            Self::ServicePort(service) => write!(f, "services[\"{service}\"].port"),
         }
     }
 }
@@ -35,8 +82,6 @@ impl Symbol {
 enum Part {
     Literal(String),
     Symbol(Symbol),
-    /// A variable of the caller's environment.
-    Env(String),
 }
 
 /// A text in which some places are symbolic. It is written as a string, a
@@ -46,8 +91,8 @@ pub struct Text {
     parts: Vec<Part>,
 }
 
-/// The values of a process's symbols.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The values of a process's symbols. What a cell has nothing of is empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fill {
     /// The port.
     pub port: u16,
@@ -55,8 +100,40 @@ pub struct Fill {
     pub dir: String,
     /// The number of CPUs.
     pub cpus: usize,
+    /// Its place among its kind, from 1.
+    pub index: u32,
+    /// The program of its runtime.
+    pub runtime: String,
+    /// The folder of a runtime.
+    pub cache: String,
+    /// The program of a runtime that was just built.
+    pub bin: String,
     /// The caller's environment.
     pub env: BTreeMap<String, String>,
+    /// The ports of each process of the server.
+    pub ports: BTreeMap<String, Vec<u16>>,
+    /// The port of each service.
+    pub services: BTreeMap<String, u16>,
+}
+
+impl Fill {
+    fn value(&self, symbol: &Symbol) -> String {
+        let port = |port: Option<&u16>| port.map_or_else(String::new, ToString::to_string);
+        match symbol {
+            Symbol::Port => self.port.to_string(),
+            Symbol::Dir => self.dir.clone(),
+            Symbol::Cpus => self.cpus.to_string(),
+            Symbol::Index => self.index.to_string(),
+            Symbol::Runtime => self.runtime.clone(),
+            Symbol::Cache => self.cache.clone(),
+            Symbol::Bin => self.bin.clone(),
+            Symbol::Env(name) => self.env.get(name).cloned().unwrap_or_default(),
+            Symbol::Ports(process, at) => {
+                port(self.ports.get(process).and_then(|ports| ports.get(*at)))
+            }
+            Symbol::ServicePort(service) => port(self.services.get(service)),
+        }
+    }
 }
 
 /// Encloses a symbol's name in a rendered template. A noncharacter of Unicode,
@@ -65,29 +142,11 @@ const MARK: char = '\u{fdd0}';
 /// How a literal `{{` is written, since `{{` opens a symbol.
 const BRACES: &str = "{{ '{{' }}";
 
-impl Part {
-    /// A symbol or variable by its name in templates.
-    fn named(name: &str) -> Option<Self> {
-        if let Some(variable) = name.strip_prefix("env.") {
-            return Some(Self::Env(variable.to_owned()));
-        }
-        let symbol = Symbol::ALL
-            .into_iter()
-            .find(|symbol| symbol.name() == name)?;
-        Some(Self::Symbol(symbol))
-    }
-}
-
 impl Text {
     /// What a symbol looks like inside a rendered template; [`Text::from_marked`] finds it again.
-    pub fn mark(symbol: Symbol) -> String {
-        format!("{MARK}{}{MARK}", symbol.name())
-    }
-
-    /// What a variable of the caller's environment looks like inside a rendered template. Its
-    /// value, which may be a secret, is in no spec and no record.
-    pub fn mark_env(name: &str) -> String {
-        format!("{MARK}env.{name}{MARK}")
+    /// The value of a variable of the caller, which may be a secret, is in no spec and no record.
+    pub fn mark(symbol: &Symbol) -> String {
+        format!("{MARK}{symbol}{MARK}")
     }
 
     /// Reads a rendered template with its marks. None where a mark was damaged,
@@ -104,7 +163,7 @@ impl Text {
                 this.push(piece);
                 continue;
             }
-            this.parts.push(Part::named(piece)?);
+            this.parts.push(Part::Symbol(Symbol::named(piece)?));
         }
         Some(this)
     }
@@ -125,17 +184,25 @@ impl Text {
         }
     }
 
+    /// The symbols that stand in it.
+    pub fn symbols(&self) -> impl Iterator<Item = &Symbol> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Symbol(symbol) => Some(symbol),
+            Part::Literal(_) => None,
+        })
+    }
+
     /// The variables of the caller's environment that stand in it.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
-        self.parts.iter().filter_map(|part| match part {
-            Part::Env(name) => Some(name.as_str()),
-            Part::Literal(_) | Part::Symbol(_) => None,
+        self.symbols().filter_map(|symbol| match symbol {
+            Symbol::Env(name) => Some(name.as_str()),
+            _ => None,
         })
     }
 
     /// Whether the scratch folder stands in it.
     pub fn uses_dir(&self) -> bool {
-        self.parts.contains(&Part::Symbol(Symbol::Dir))
+        self.symbols().any(|symbol| *symbol == Symbol::Dir)
     }
 
     /// The text with its symbols filled in; a variable that is not set is nothing.
@@ -144,10 +211,7 @@ impl Text {
         for part in &self.parts {
             match part {
                 Part::Literal(text) => out.push_str(text),
-                Part::Symbol(Symbol::Port) => out.push_str(&fill.port.to_string()),
-                Part::Symbol(Symbol::Dir) => out.push_str(&fill.dir),
-                Part::Symbol(Symbol::Cpus) => out.push_str(&fill.cpus.to_string()),
-                Part::Env(name) => out.push_str(fill.env.get(name).map_or("", String::as_str)),
+                Part::Symbol(symbol) => out.push_str(&fill.value(symbol)),
             }
         }
         out
@@ -169,8 +233,7 @@ impl fmt::Display for Text {
         for part in &self.parts {
             match part {
                 Part::Literal(text) => f.write_str(&text.replace("{{", BRACES))?,
-                Part::Symbol(symbol) => write!(f, "{{{{ {} }}}}", symbol.name())?,
-                Part::Env(name) => write!(f, "{{{{ env.{name} }}}}")?,
+                Part::Symbol(symbol) => write!(f, "{{{{ {symbol} }}}}")?,
             }
         }
         Ok(())
@@ -193,9 +256,9 @@ impl From<&str> for Text {
             let named = rest
                 .strip_prefix("{{ ")
                 .and_then(|inside| inside.split_once(" }}"))
-                .and_then(|(name, after)| Some((Part::named(name)?, after)));
-            if let Some((part, after)) = named {
-                this.parts.push(part);
+                .and_then(|(name, after)| Some((Symbol::named(name)?, after)));
+            if let Some((symbol, after)) = named {
+                this.parts.push(Part::Symbol(symbol));
                 rest = after;
             } else {
                 // One brace only: the next one may open a symbol.
@@ -231,6 +294,9 @@ mod tests {
             dir: "/scratch".to_owned(),
             cpus: 2,
             env: BTreeMap::from([("TOKEN".to_owned(), "secret".to_owned())]),
+            ports: BTreeMap::from([("app".to_owned(), vec![8081, 8082])]),
+            services: BTreeMap::from([("db".to_owned(), 5432)]),
+            ..Fill::default()
         }
     }
 
@@ -238,9 +304,9 @@ mod tests {
     fn symbols_are_filled_when_a_process_starts() {
         let marked = format!(
             "--port={} -d {}/x -w {}",
-            Text::mark(Symbol::Port),
-            Text::mark(Symbol::Dir),
-            Text::mark(Symbol::Cpus)
+            Text::mark(&Symbol::Port),
+            Text::mark(&Symbol::Dir),
+            Text::mark(&Symbol::Cpus)
         );
         let text = Text::from_marked(&marked).unwrap();
         assert_eq!(
@@ -250,27 +316,50 @@ mod tests {
         assert_eq!(text.fill(&fill()), "--port=8080 -d /scratch/x -w 2");
         assert_eq!(text.as_literal(), None);
         assert_eq!(
-            Text::from_marked(&Text::mark(Symbol::Port).to_uppercase()),
+            Text::from_marked(&Text::mark(&Symbol::Port).to_uppercase()),
             None
         );
     }
 
     #[test]
     fn a_variable_is_filled_when_a_process_starts_and_never_written_down() {
-        let text = Text::from_marked(&format!("-t {}", Text::mark_env("TOKEN"))).unwrap();
+        let text = Text::from_marked(&format!(
+            "-t {}",
+            Text::mark(&Symbol::Env("TOKEN".to_owned()))
+        ))
+        .unwrap();
         assert_eq!(text.to_string(), "-t {{ env.TOKEN }}");
         assert_eq!(Text::from("-t {{ env.TOKEN }}"), text);
         assert_eq!(text.fill(&fill()), "-t secret");
         assert_eq!(text.variables().collect::<Vec<_>>(), ["TOKEN"]);
     }
 
+    #[test]
+    fn ports_of_others_are_named_by_process_and_service() {
+        let marked = format!(
+            "{} {} {}",
+            Text::mark(&Symbol::Ports("app".to_owned(), 1)),
+            Text::mark(&Symbol::Ports("app".to_owned(), 7)),
+            Text::mark(&Symbol::ServicePort("db".to_owned()))
+        );
+        let text = Text::from_marked(&marked).unwrap();
+        assert_eq!(text.fill(&fill()), "8082  5432");
+        assert_eq!(Text::from(text.to_string().as_str()), text);
+    }
+
     proptest! {
         #[test]
-        fn what_is_written_reads_back(pieces in prop::collection::vec("[a-z{} ']{0,6}|port", 0..6), symbols in prop::collection::vec(0usize..3, 6)) {
+        fn what_is_written_reads_back(pieces in prop::collection::vec("[a-z{} ']{0,6}|port", 0..6), symbols in prop::collection::vec(0usize..5, 6)) {
             let mut text = Text::default();
             for (piece, symbol) in pieces.iter().zip(symbols) {
                 text.push(piece);
-                text.parts.push(Part::Symbol(Symbol::ALL[symbol]));
+                text.parts.push(Part::Symbol(match symbol {
+                    0 => Symbol::Port,
+                    1 => Symbol::Runtime,
+                    2 => Symbol::Env("A_B".to_owned()),
+                    3 => Symbol::Ports("a-b.c".to_owned(), 2),
+                    _ => Symbol::ServicePort("db".to_owned()),
+                }));
             }
             prop_assert_eq!(Text::from(text.to_string().as_str()), text);
         }

@@ -15,8 +15,6 @@ codes! {
     SYNTAX = "syntax";
     /// A key that the suite format does not have at this place.
     UNKNOWN_KEY = "unknown-key";
-    /// A key of the suite format that this version of hotlap cannot carry out.
-    NOT_YET = "not-yet";
     /// A name that is kept for later formats, or for hotlap itself.
     RESERVED = "reserved";
     /// A value of another type than the key takes.
@@ -29,6 +27,10 @@ codes! {
     BAD_NAME = "bad-name";
     /// A name that nothing in the suite has.
     UNKNOWN_NAME = "unknown-name";
+    /// A metric that hotlap does not have.
+    UNKNOWN_METRIC = "unknown-metric";
+    /// Processes or services that need each other in a circle.
+    CYCLE = "cycle";
     /// A name that is used twice where it must be unique.
     DUPLICATE = "duplicate";
     /// Something without which the suite cannot run.

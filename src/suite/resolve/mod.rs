@@ -2,30 +2,46 @@
 //! here; rules about cells live in `plan`. Nothing stops at a mistake: what is
 //! wrong is said, and a harmless value stands in for it.
 
+mod figure;
 mod load;
+mod needs;
+mod process;
 mod quantity;
+mod request;
+mod runtime;
 mod selector;
 mod server;
 mod toggle;
 
-pub(crate) use load::check_target;
+pub(crate) use request::check_target;
 
 use super::code;
-use super::model::{Override, Profile, Run, Suite, Tool};
+use super::model::{CpuShares, File, Override, Profile, Run, Suite};
 use super::recover::{nearest, there_are};
 use super::schema::{self, Opt};
-use super::written::{Entries, Words};
+use super::template::{Known, Place};
+use super::written::{Entries, Spanned};
 use crate::diagnostic::Diagnostic;
+use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
+use std::io::Read as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use toml::Spanned;
 
 /// Turns a file into a suite; what is wrong with it comes beside it.
 pub(super) fn suite(file: schema::File, name: &str, folder: &Path) -> (Suite, Vec<Diagnostic>) {
     let mut resolver = Resolver {
         folder: folder.to_owned(),
         servers: names(&file.servers),
+        services: names(&file.services),
+        processes: file
+            .servers
+            .0
+            .iter()
+            .map(|(name, server)| (name.get_ref().clone(), names(&server.processes)))
+            .collect(),
+        runtimes: runtime::names(&file.runtimes),
+        mixes: names(&file.mixes),
         loads: names(&file.loads),
         toggles: toggle::values_by_name(&file.toggles),
         out: Vec::new(),
@@ -45,6 +61,12 @@ fn names<T>(entries: &Entries<T>) -> Vec<String> {
 struct Resolver {
     folder: PathBuf,
     servers: Vec<String>,
+    services: Vec<String>,
+    /// Each server with the names of its processes.
+    processes: Vec<(String, Vec<String>)>,
+    /// `NAME-VERSION` of every runtime.
+    runtimes: Vec<String>,
+    mixes: Vec<String>,
     loads: Vec<String>,
     /// Each toggle with the names of its values.
     toggles: Vec<(String, Vec<String>)>,
@@ -56,10 +78,9 @@ impl Resolver {
         self.required(&file);
         let run = file.run.map(Spanned::into_inner).unwrap_or_default();
         let defaults = file.defaults.unwrap_or_default();
-        let matrix = file.matrix.unwrap_or_default();
-        let under_servers = self.server_keys(defaults.server.unwrap_or_default());
-        let under_loads = self.load_keys(defaults.load.unwrap_or_default());
-        Suite {
+        let under_servers = self.default_server(defaults.server.unwrap_or_default());
+        let under_loads = self.default_load(defaults.load.unwrap_or_default());
+        let suite = Suite {
             name: name.to_owned(),
             folder: self.folder.clone(),
             title: file
@@ -67,14 +88,22 @@ impl Resolver {
                 .map_or_else(|| name.to_owned(), Spanned::into_inner),
             description: file.description.map(Spanned::into_inner),
             run: self.run(run),
+            runtimes: self.runtimes(file.runtimes),
+            services: self.services(file.services),
             servers: self.servers(file.servers, &under_servers),
             toggles: self.toggles(file.toggles),
             overrides: self.overrides(file.overrides.unwrap_or_default()),
-            matrix: self.matrix(matrix),
+            matrix: self.matrix(file.matrix.unwrap_or_default()),
             loads: self.loads(file.loads, &under_loads),
+            mixes: self.mixes(file.mixes),
             profiles: self.profiles(file.profiles),
             tools: self.tools(file.tools),
-        }
+            gates: self.gates(file.gates),
+            published: self.published(file.published),
+        };
+        self.needs(&suite);
+        self.unused(&suite);
+        suite
     }
 
     /// Without these there is nothing to measure.
@@ -94,6 +123,14 @@ impl Resolver {
         }
     }
 
+    /// The names that a template may use the parts of.
+    fn known_names(&self) -> Known<'_> {
+        Known {
+            toggles: self.toggles.iter().map(|(name, _)| name.as_str()).collect(),
+            services: self.services.iter().map(String::as_str).collect(),
+        }
+    }
+
     fn say(&mut self, diagnostic: Diagnostic) {
         self.out.push(diagnostic);
     }
@@ -104,14 +141,27 @@ impl Resolver {
             order: self.order(run.order),
             seed: run.seed.map(Spanned::into_inner),
             warmup: self.duration(run.warmup),
+            max_warmup: self.positive_duration(run.max_warmup),
             cooldown: self.duration(run.cooldown),
             rest: self.duration(run.rest),
             sample_interval: self.sample_interval(run.sample_interval),
             baseline: run
                 .baseline
                 .map(|selector| self.selector_at(selector, "baseline")),
+            min_effect: self.share(run.min_effect),
+            target: self.positive_share(run.target),
+            max_repetitions: self.at_least(run.max_repetitions, 6, "max_repetitions"),
             max_errors: self.share(run.max_errors),
+            budget: self.positive_duration(run.budget),
+            cpus: run.cpus.map(|cpus| self.cpus(cpus.into_inner())),
             allow_public: run.allow_public.map(Spanned::into_inner),
+        }
+    }
+
+    fn cpus(&mut self, cpus: schema::CpuShares) -> CpuShares {
+        CpuShares {
+            server: self.at_least(cpus.server, 1, "server"),
+            generator: self.at_least(cpus.generator, 1, "generator"),
         }
     }
 
@@ -123,7 +173,7 @@ impl Resolver {
                 let set = one.set.map(Spanned::into_inner).unwrap_or_default();
                 Override {
                     when,
-                    set: self.setting(set, false),
+                    set: self.setting(set, Place::Own),
                 }
             })
             .collect()
@@ -150,22 +200,23 @@ impl Resolver {
             .collect()
     }
 
-    fn tools(&mut self, tools: Entries<schema::Tool>) -> Vec<Tool> {
-        tools
-            .0
-            .into_iter()
-            .map(|(name, tool)| Tool {
-                name: name.into_inner(),
-                probe: tool.probe.map(|probe| self.plain_words(probe)),
-                install: tool.install.map(Spanned::into_inner),
-            })
-            .collect()
-    }
-
-    /// A command without templates.
-    fn plain_words(&mut self, words: Spanned<Words>) -> Vec<String> {
-        let command = self.split(words);
-        command.value.into_iter().map(|word| word.value).collect()
+    /// A file that the suite reads, looked at now so that what is sent is known before it is.
+    fn file(&mut self, path: Spanned<String>) -> Option<File> {
+        let span = path.span();
+        let path = path.into_inner();
+        let problem = match digest(&self.folder.join(&path)) {
+            Ok(sha256) => return Some(File { path, sha256 }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                format!("there is no file {path}")
+            }
+            Err(error) => format!("the file {path} cannot be read: {error}"),
+        };
+        let help = format!(
+            "paths start at the suite's folder, {}",
+            self.folder.display()
+        );
+        self.say(Diagnostic::error(code::NO_SUCH_FILE, problem, span).help(help));
+        None
     }
 
     /// The name of a server, toggle, value, load or profile.
@@ -226,6 +277,29 @@ impl Resolver {
             None => name.to_owned(),
         }
     }
+}
+
+/// The SHA-256 of a file's content, in hexadecimal digits.
+fn digest(path: &Path) -> std::io::Result<String> {
+    // A pipe or a device may never end.
+    if path.metadata()?.is_file() {
+        let mut file = std::fs::File::open(path)?;
+        let mut hash = Sha256::new();
+        let mut piece = vec![0; 64 * 1024];
+        loop {
+            let read = file.read(&mut piece)?;
+            if read == 0 {
+                break;
+            }
+            hash.update(&piece[..read]);
+        }
+        return Ok(hash.finalize().iter().fold(String::new(), |mut out, byte| {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "{byte:02x}");
+            out
+        }));
+    }
+    Err(std::io::Error::other("it is no regular file"))
 }
 
 /// A text as TOML writes it.

@@ -3,28 +3,37 @@
 use super::Resolver;
 use crate::diagnostic::Diagnostic;
 use crate::suite::code;
-use crate::suite::model::{At, Command, Order, Template};
+use crate::suite::model::{At, Command, Order, Repetitions, Template};
 use crate::suite::recover::{nearest, there_are};
 use crate::suite::schema::Opt;
-use crate::suite::template::{self, Fault};
-use crate::suite::written::{Repetitions, Words};
+use crate::suite::template::{self, Fault, Place};
+use crate::suite::written::{self, DurationText, Number, ShareText, SizeText, Spanned, Words};
 use crate::units::{self, UnitError};
 use std::fmt::Display;
+use std::ops::Range;
 use std::time::Duration;
-use toml::Spanned;
+
+/// More requests per second than this are a mistyped number.
+const MOST_REQUESTS_PER_SECOND: f64 = 1e8;
 
 impl Resolver {
-    pub(super) fn duration(&mut self, text: Opt<String>) -> Option<Duration> {
-        self.unit(text, units::parse_duration).map(|at| at.value)
+    pub(super) fn duration(&mut self, text: Opt<DurationText>) -> Option<Duration> {
+        self.duration_at(text).map(|at| at.value)
+    }
+
+    fn duration_at(&mut self, text: Opt<DurationText>) -> Option<At<Duration>> {
+        let text = text?;
+        let span = text.span();
+        self.unit(&text.into_inner().0, span, units::parse_duration)
     }
 
     /// A duration that is more than nothing.
-    pub(super) fn positive_duration(&mut self, text: Opt<String>) -> Option<Duration> {
+    pub(super) fn positive_duration(&mut self, text: Opt<DurationText>) -> Option<Duration> {
         self.positive_duration_at(text).map(|at| at.value)
     }
 
-    pub(super) fn positive_duration_at(&mut self, text: Opt<String>) -> Option<At<Duration>> {
-        let at = self.unit(text, units::parse_duration)?;
+    pub(super) fn positive_duration_at(&mut self, text: Opt<DurationText>) -> Option<At<Duration>> {
+        let at = self.duration_at(text)?;
         if at.value.is_zero() {
             self.say(Diagnostic::error(
                 code::BAD_VALUE,
@@ -37,8 +46,8 @@ impl Resolver {
     }
 
     /// Shorter intervals would measure the sampler, longer ones would see nothing.
-    pub(super) fn sample_interval(&mut self, text: Opt<String>) -> Option<Duration> {
-        let at = self.unit(text, units::parse_duration)?;
+    pub(super) fn sample_interval(&mut self, text: Opt<DurationText>) -> Option<Duration> {
+        let at = self.duration_at(text)?;
         if at.value < Duration::from_millis(10) || at.value > Duration::from_mins(1) {
             self.say(Diagnostic::error(
                 code::BAD_VALUE,
@@ -50,29 +59,69 @@ impl Resolver {
         Some(at.value)
     }
 
-    pub(super) fn share(&mut self, text: Opt<String>) -> Option<f64> {
-        self.unit(text, units::parse_share).map(|at| at.value)
+    pub(super) fn share(&mut self, text: Opt<ShareText>) -> Option<f64> {
+        let text = text?;
+        let span = text.span();
+        let share = self.unit(&text.into_inner().0, span, units::parse_share)?;
+        Some(share.value)
     }
 
-    pub(super) fn bytes(&mut self, text: Opt<String>) -> Option<At<u64>> {
-        self.unit(text, units::parse_bytes)
+    /// A share that is more than nothing.
+    pub(super) fn positive_share(&mut self, text: Opt<ShareText>) -> Option<f64> {
+        let span = text.as_ref()?.span();
+        let share = self.share(text)?;
+        if share > 0.0 {
+            return Some(share);
+        }
+        self.say(Diagnostic::error(
+            code::BAD_VALUE,
+            "this cannot be zero",
+            span,
+        ));
+        None
     }
 
-    fn unit<T>(
+    pub(super) fn bytes(&mut self, text: Opt<SizeText>) -> Option<At<u64>> {
+        let text = text?;
+        let span = text.span();
+        self.unit(&text.into_inner().0, span, units::parse_bytes)
+    }
+
+    pub(super) fn unit<T>(
         &mut self,
-        text: Opt<String>,
+        text: &str,
+        span: Range<usize>,
         parse: fn(&str) -> Result<T, UnitError>,
     ) -> Option<At<T>> {
-        let text = text?;
-        match parse(text.get_ref()) {
-            Ok(value) => Some(At::new(value, text.span())),
+        match parse(text) {
+            Ok(value) => Some(At::new(value, span)),
             Err(error) => {
-                self.say(
-                    Diagnostic::error(code::BAD_UNIT, error.message, text.span()).help(error.help),
-                );
+                self.say(Diagnostic::error(code::BAD_UNIT, error.message, span).help(error.help));
                 None
             }
         }
+    }
+
+    /// A rate of requests: a number that is more than nothing.
+    pub(super) fn rate(&mut self, rate: Opt<Number>) -> Option<At<f64>> {
+        let rate = rate?;
+        let number = rate.get_ref().0;
+        if number <= 0.0 || number > MOST_REQUESTS_PER_SECOND {
+            self.say(Diagnostic::error(
+                code::BAD_VALUE,
+                "a rate is a number of requests per second, more than 0 and at most 100 million",
+                rate.span(),
+            ));
+            return None;
+        }
+        Some(At::new(number, rate.span()))
+    }
+
+    /// A number that is at least 1, with its place.
+    pub(super) fn positive_at(&mut self, number: Opt<u32>, what: &str) -> Option<At<u32>> {
+        let span = number.as_ref()?.span();
+        self.at_least(number, 1, what)
+            .map(|number| At::new(number, span))
     }
 
     /// A number that is at least `least`.
@@ -97,24 +146,17 @@ impl Resolver {
         Some(number.into_inner())
     }
 
-    pub(super) fn repetitions(&mut self, repetitions: Opt<Repetitions>) -> Option<u32> {
+    pub(super) fn repetitions(
+        &mut self,
+        repetitions: Opt<written::Repetitions>,
+    ) -> Option<Repetitions> {
         let repetitions = repetitions?;
         let span = repetitions.span();
         match repetitions.into_inner() {
-            Repetitions::Number(number) => {
-                self.at_least(Some(Spanned::new(span, number)), 1, "repetitions")
-            }
-            Repetitions::Auto => {
-                self.say(
-                    Diagnostic::error(
-                        code::NOT_YET,
-                        "`\"auto\"` is part of the suite format, but not of this version",
-                        span,
-                    )
-                    .help("write a number of trials; 10 is the default"),
-                );
-                None
-            }
+            written::Repetitions::Number(number) => self
+                .at_least(Some(Spanned::new(span, number)), 1, "repetitions")
+                .map(Repetitions::Number),
+            written::Repetitions::Auto => Some(Repetitions::Auto),
         }
     }
 
@@ -164,15 +206,15 @@ impl Resolver {
         Some(At::new(*status.get_ref(), status.span()))
     }
 
-    /// A text that is rendered for each cell. `value` says whether it stands in a toggle.
-    pub(super) fn template(&mut self, text: Spanned<String>, value: bool) -> Template {
+    /// A text that is rendered for each cell. `place` says which names it may use.
+    pub(super) fn template(&mut self, text: Spanned<String>, place: Place) -> Template {
         let span = text.span();
         let at = At::new(text.into_inner(), span);
-        self.check_template(&at, value);
+        self.check_template(&at, place);
         at
     }
 
-    fn check_template(&mut self, text: &Template, value: bool) {
+    fn check_template(&mut self, text: &Template, place: Place) {
         if text.value.contains('\0') {
             self.say(Diagnostic::error(
                 code::BAD_VALUE,
@@ -180,8 +222,7 @@ impl Resolver {
                 text.span.clone(),
             ));
         }
-        let toggles: Vec<String> = self.toggles.iter().map(|(name, _)| name.clone()).collect();
-        for fault in template::check(&text.value, &toggles, value) {
+        for fault in template::check(&text.value, &self.known_names(), place) {
             let span = text.span.clone();
             self.say(match fault {
                 Fault::Syntax { message, help } => {
@@ -198,22 +239,15 @@ impl Resolver {
                 Fault::Name { message, help } => {
                     Diagnostic::error(code::UNKNOWN_VARIABLE, message, span).help(help)
                 }
-                Fault::Later(name) => Diagnostic::error(
-                    code::NOT_YET,
-                    format!(
-                        "`{{{{ {name} }}}}` is part of the suite format, but not of this version"
-                    ),
-                    span,
-                ),
             });
         }
     }
 
     /// A command whose arguments are rendered for each cell.
-    pub(super) fn command(&mut self, words: Spanned<Words>, value: bool) -> Command {
+    pub(super) fn command(&mut self, words: Spanned<Words>, place: Place) -> Command {
         let command = self.split(words);
         for word in &command.value {
-            self.check_template(word, value);
+            self.check_template(word, place);
         }
         // A command that could not be split has been complained of.
         let unsplit = self.out.last().is_some_and(|last| {
@@ -246,10 +280,10 @@ impl Resolver {
     }
 
     /// Arguments behind a command; there may be none.
-    pub(super) fn arguments(&mut self, words: Spanned<Words>, value: bool) -> Command {
+    pub(super) fn arguments(&mut self, words: Spanned<Words>, place: Place) -> Command {
         let command = self.split(words);
         for word in &command.value {
-            self.check_template(word, value);
+            self.check_template(word, place);
         }
         command
     }
@@ -269,7 +303,7 @@ impl Resolver {
         At::new(arguments, span)
     }
 
-    fn split_line(&mut self, line: &str, span: &std::ops::Range<usize>) -> Vec<Template> {
+    fn split_line(&mut self, line: &str, span: &Range<usize>) -> Vec<Template> {
         match split_outside_templates(line) {
             Ok(words) => {
                 let meant_for_a_shell = words.iter().any(|word| {

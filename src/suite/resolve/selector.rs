@@ -5,7 +5,7 @@ use crate::diagnostic::Diagnostic;
 use crate::suite::code;
 use crate::suite::model::{At, Combine, Matrix, Selector};
 use crate::suite::schema::{self, Opt};
-use toml::Spanned;
+use crate::suite::written::Spanned;
 
 impl Resolver {
     pub(super) fn matrix(&mut self, matrix: schema::Matrix) -> Matrix {

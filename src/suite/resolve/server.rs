@@ -1,19 +1,44 @@
-//! Servers: what is started, and what it needs.
+//! Servers and services, and the processes that they are made of.
 
 use super::Resolver;
 use crate::diagnostic::Diagnostic;
 use crate::suite::code;
-use crate::suite::model::{At, Command, ReadyKeys, Requirement, Server, ServerKeys, Template};
+use crate::suite::model::{At, Process, Scope, Server, ServerKeys, Service};
+use crate::suite::recover::{nearest, there_are};
 use crate::suite::schema::{self, Opt};
-use crate::suite::written::{Commands, Entries, Words};
-use toml::Spanned;
+use crate::suite::template::Place;
+use crate::suite::written::{Entries, Spanned};
 
-/// Signals that ask a process to end.
-const STOP_SIGNALS: &[&str] = &[
-    "SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP", "SIGKILL", "SIGUSR1", "SIGUSR2",
-];
+/// More processes of one kind than this are a mistyped number.
+const MOST_PROCESSES: u32 = 1000;
 
 impl Resolver {
+    /// `[defaults.server]`.
+    pub(super) fn default_server(&mut self, mut server: schema::Server) -> ServerKeys {
+        let own = [
+            ("label", server.label.as_ref().map(Spanned::span)),
+            ("front", server.front.as_ref().map(Spanned::span)),
+            ("url", server.url.as_ref().map(Spanned::span)),
+            (
+                "processes",
+                server.processes.0.first().map(|(name, _)| name.span()),
+            ),
+        ];
+        for (key, span) in own {
+            if let Some(span) = span {
+                self.say(
+                    Diagnostic::error(
+                        code::NO_EFFECT,
+                        format!("servers cannot share `{key}`"),
+                        span,
+                    )
+                    .help("give each server its own"),
+                );
+            }
+        }
+        self.keys(server.take_common(), Place::Own)
+    }
+
     pub(super) fn servers(
         &mut self,
         servers: Entries<schema::Server>,
@@ -22,324 +47,242 @@ impl Resolver {
         servers
             .0
             .into_iter()
-            .map(|(name, mut server)| {
-                self.name(&name, "server");
-                let label = self.label(server.label.take(), name.get_ref());
-                let keys = self.server_keys(server).over(under);
+            .map(|(name, server)| self.server(name, server, under))
+            .collect()
+    }
+
+    fn server(
+        &mut self,
+        name: Spanned<String>,
+        mut server: schema::Server,
+        under: &ServerKeys,
+    ) -> Server {
+        self.name(&name, "server");
+        let label = self.label(server.label.take(), name.get_ref());
+        let own = self.keys(server.take_common(), Place::Own);
+        let url = self.url(server.url.take(), &own, &server.processes);
+        let keys = own.over(under);
+        let front = self.front(server.front, &server.processes, &name);
+        let span = name.span();
+        Server {
+            label,
+            keys,
+            front,
+            url,
+            processes: self.processes(server.processes, Place::Own),
+            name: At::new(name.into_inner(), span),
+        }
+    }
+
+    pub(super) fn processes(
+        &mut self,
+        processes: Entries<schema::Process>,
+        place: Place,
+    ) -> Vec<Process> {
+        processes
+            .0
+            .into_iter()
+            .map(|(name, mut process)| {
+                self.name(&name, "process");
                 let span = name.span();
-                Server {
+                Process {
                     name: At::new(name.into_inner(), span),
-                    label,
-                    keys,
+                    keys: self.keys(process.take_common(), place),
+                    count: self.count(process.count),
                 }
             })
             .collect()
     }
 
-    pub(super) fn server_keys(&mut self, server: schema::Server) -> ServerKeys {
-        if let Some(label) = server.label {
+    fn count(&mut self, count: Opt<u32>) -> Option<At<u32>> {
+        let count = self.positive_at(count, "count")?;
+        if count.value > MOST_PROCESSES {
+            self.say(Diagnostic::error(
+                code::BAD_VALUE,
+                format!("more than {MOST_PROCESSES} processes of one kind cannot be meant"),
+                count.span,
+            ));
+            return None;
+        }
+        Some(count)
+    }
+
+    /// The process that is loaded: one of the server's own.
+    fn front(
+        &mut self,
+        front: Opt<String>,
+        processes: &Entries<schema::Process>,
+        server: &Spanned<String>,
+    ) -> Option<At<String>> {
+        let names = super::names(processes);
+        let Some(front) = front else {
+            if names.len() > 1 {
+                let known: Vec<&str> = names.iter().map(String::as_str).collect();
+                self.say(
+                    Diagnostic::error(
+                        code::MISSING,
+                        format!(
+                            "the server `{}` does not say which of its processes is loaded",
+                            server.get_ref()
+                        ),
+                        server.span(),
+                    )
+                    .help(format!(
+                        "add `front = \"{}\"`; {}",
+                        known[0],
+                        there_are(&known)
+                    )),
+                );
+            }
+            return None;
+        };
+        if names.is_empty() {
             self.say(
                 Diagnostic::error(
                     code::NO_EFFECT,
-                    "servers cannot share a label",
-                    label.span(),
+                    "this server has no processes to choose from",
+                    front.span(),
                 )
-                .help("give each server its own"),
-            );
-        }
-        let (stop_signal, stop_grace) = self.stop(server.stop);
-        ServerKeys {
-            cwd: self.cwd(server.cwd, false),
-            requires: self.requires(server.requires),
-            build: self.build(server.build, false),
-            build_timeout: self.positive_duration(server.build_timeout),
-            command: server.command.map(|command| self.command(command, false)),
-            env: self.env(server.env, false),
-            unset_env: self.unset_env(server.unset_env),
-            port: self.port(server.port),
-            address: self.address(server.address),
-            ready: self.ready(server.ready, false),
-            stop_signal,
-            stop_grace,
-            probe: server.probe.map(|probe| self.command(probe, false)),
-        }
-    }
-
-    fn port(&mut self, port: Opt<u16>) -> Option<u16> {
-        let port = port?;
-        if *port.get_ref() == 0 {
-            self.say(
-                Diagnostic::error(code::BAD_VALUE, "0 is not a port", port.span())
-                    .help("leave `port` out, and hotlap finds a free one for each trial"),
+                .help("take `front` out, or give it [servers.NAME.processes.NAME] tables"),
             );
             return None;
         }
-        Some(port.into_inner())
+        self.process_name(&front, &names);
+        let span = front.span();
+        Some(At::new(front.into_inner(), span))
     }
 
-    fn address(&mut self, address: Opt<String>) -> Option<String> {
-        let address = address?;
-        let text = address.get_ref();
-        let good = text.parse::<std::net::IpAddr>().is_ok()
-            || (!text.is_empty()
-                && text
-                    .chars()
-                    .all(|c| c.is_ascii_alphanumeric() || c == '.' || c == '-'));
-        if !good {
-            self.say(
-                Diagnostic::error(
-                    code::BAD_VALUE,
-                    format!("\"{text}\" is neither an address nor a host name"),
-                    address.span(),
-                )
-                .help(
-                    "write \"127.0.0.1\", \"::1\" or \"localhost\"; the port is a key of its own",
-                ),
-            );
-            return None;
+    /// A process that one of these servers has.
+    pub(super) fn process_name(&mut self, name: &Spanned<String>, known: &[String]) {
+        if known.contains(name.get_ref()) {
+            return;
         }
-        Some(address.into_inner())
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let diagnostic = Diagnostic::error(
+            code::UNKNOWN_NAME,
+            format!("there is no process `{}`", name.get_ref()),
+            name.span(),
+        );
+        self.say(match nearest(name.get_ref(), &known) {
+            Some(right) => diagnostic.label(format!("did you mean `{right}`?")),
+            None => diagnostic.help(there_are(&known)),
+        });
     }
 
-    pub(super) fn cwd(&mut self, cwd: Opt<String>, value: bool) -> Option<Template> {
-        let cwd = self.template(cwd?, value);
-        // A folder whose name is rendered is looked for when its cells are known.
-        let known = !cwd.value.contains("{{") && !cwd.value.contains("{%");
-        if known && !self.folder.join(&cwd.value).is_dir() {
-            self.say(
-                Diagnostic::error(
-                    code::NO_SUCH_FILE,
-                    format!("there is no folder {}", cwd.value),
-                    cwd.span.clone(),
-                )
-                .help(format!(
-                    "paths start at the suite's folder, {}",
-                    self.folder.display()
-                )),
-            );
-        }
-        Some(cwd)
-    }
-
-    pub(super) fn env(
+    /// Where a server already runs. Whoever started it decides how.
+    fn url(
         &mut self,
-        env: Entries<Spanned<String>>,
-        value: bool,
-    ) -> Vec<(At<String>, Template)> {
-        env.0
-            .into_iter()
-            .map(|(name, text)| {
-                self.env_name(&name);
-                let span = name.span();
-                (At::new(name.into_inner(), span), self.template(text, value))
-            })
-            .collect()
-    }
-
-    pub(super) fn unset_env(
-        &mut self,
-        names: Option<Vec<Spanned<String>>>,
-    ) -> Option<Vec<At<String>>> {
-        let names = names?;
-        Some(
-            names
-                .into_iter()
-                .map(|name| {
-                    self.env_name(&name);
-                    let span = name.span();
-                    At::new(name.into_inner(), span)
-                })
-                .collect(),
-        )
-    }
-
-    fn env_name(&mut self, name: &Spanned<String>) {
-        let text = name.get_ref();
-        if text.is_empty() || text.contains(['=', '\0']) {
-            self.say(Diagnostic::error(
-                code::BAD_VALUE,
-                format!("\"{}\" cannot name a variable", text.escape_debug()),
-                name.span(),
-            ));
-        }
-    }
-
-    pub(super) fn build(&mut self, build: Opt<Commands>, value: bool) -> Option<At<Vec<Command>>> {
-        let build = build?;
-        let span = build.span();
-        let list = build.into_inner().0;
-        let words: Vec<String> = list
-            .iter()
-            .filter_map(|command| match command.get_ref() {
-                Words::Line(line) => Some(line.clone()),
-                Words::List(_) => None,
-            })
-            .collect();
-        let whole = words.len() == list.len() && list.len() > 1;
-        let is_flag = words.iter().any(|word| word.starts_with('-'));
-        if whole && (is_flag || words.iter().all(|word| !word.contains(' '))) {
-            let diagnostic = Diagnostic::error(
-                code::BAD_COMMAND,
-                format!("this is {} commands, one an element", words.len()),
-                span.clone(),
-            )
-            .help(format!(
-                "one command is one string: [{}]",
-                super::toml_string(&shell_words::join(&words))
-            ));
-            // A flag is no program; single words may be two programs.
-            self.say(if is_flag {
-                diagnostic
-            } else {
-                diagnostic.as_warning()
-            });
-        }
-        let commands = list
-            .into_iter()
-            .map(|command| {
-                let place = if command.span().is_empty() {
-                    span.clone()
-                } else {
-                    command.span()
-                };
-                self.command(Spanned::new(place, command.into_inner()), value)
-            })
-            .collect();
-        Some(At::new(commands, span))
-    }
-
-    pub(super) fn ready(&mut self, ready: Opt<schema::Ready>, value: bool) -> ReadyKeys {
-        let ready = ready.map(Spanned::into_inner).unwrap_or_default();
-        ReadyKeys {
-            path: ready.path.map(|path| self.request_path(path, value)),
-            status: self.status(ready.status),
-            timeout: self.positive_duration_at(ready.timeout),
-        }
-    }
-
-    fn stop(&mut self, stop: Opt<schema::Stop>) -> (Option<String>, Option<std::time::Duration>) {
-        let stop = stop.map(Spanned::into_inner).unwrap_or_default();
-        let grace = self.duration(stop.grace);
-        let Some(signal) = stop.signal else {
-            return (None, grace);
-        };
-        if !STOP_SIGNALS.contains(&signal.get_ref().as_str()) {
+        url: Opt<String>,
+        own: &ServerKeys,
+        processes: &Entries<schema::Process>,
+    ) -> Option<At<String>> {
+        let url = url?;
+        if !is_origin(url.get_ref()) {
             self.say(
                 Diagnostic::error(
                     code::BAD_VALUE,
                     format!(
-                        "\"{}\" is not a signal that ends a process",
-                        signal.get_ref()
+                        "\"{}\" is not the address of a server",
+                        url.get_ref().escape_debug()
                     ),
-                    signal.span(),
+                    url.span(),
                 )
-                .help(format!("write one of {}", STOP_SIGNALS.join(", "))),
+                .help("write \"http://127.0.0.1:8080\"; the path is a key of the load"),
             );
         }
-        (Some(signal.into_inner()), grace)
-    }
-
-    pub(super) fn requires(
-        &mut self,
-        requires: Option<Vec<Spanned<String>>>,
-    ) -> Option<Vec<At<Requirement>>> {
-        let requires = requires?;
-        let mut all = Vec::new();
-        for text in requires {
-            if let Some(requirement) = requirement(text.get_ref()) {
-                all.push(At::new(requirement, text.span()));
-                continue;
-            }
+        let started = [
+            ("command", own.command.as_ref().map(|command| &command.span)),
+            ("build", own.build.as_ref().map(|build| &build.span)),
+            ("runtime", own.runtime.as_ref().map(|runtime| &runtime.span)),
+            ("prepare", own.prepare.as_ref().map(|prepare| &prepare.span)),
+            ("processes", None),
+        ];
+        let mut said: Vec<(&str, std::ops::Range<usize>)> = started
+            .into_iter()
+            .filter_map(|(key, span)| Some((key, span?.clone())))
+            .collect();
+        said.extend(
+            processes
+                .0
+                .first()
+                .map(|(name, _)| ("processes", name.span())),
+        );
+        for (key, span) in said {
             self.say(
                 Diagnostic::error(
-                    code::BAD_REQUIREMENT,
-                    format!("\"{}\" is not a requirement", text.get_ref()),
-                    text.span(),
+                    code::CONFLICT,
+                    format!("a server that already runs has no `{key}`"),
+                    span,
                 )
-                .help("write \"node\", \"node >= 18\", \"env NAME\" or \"./a-file\""),
+                .label("how it would be started")
+                .and(url.span(), "where it already runs")
+                .help("take one of them out"),
             );
         }
-        Some(all)
+        let span = url.span();
+        Some(At::new(url.into_inner(), span))
+    }
+
+    pub(super) fn services(&mut self, services: Entries<schema::Service>) -> Vec<Service> {
+        services
+            .0
+            .into_iter()
+            .map(|(name, mut service)| {
+                self.name(&name, "service");
+                let span = name.span();
+                let label = self.label(service.label.take(), name.get_ref());
+                let keys = self.keys(service.take_common(), Place::Own);
+                if keys.command.is_none() {
+                    self.say(
+                        Diagnostic::error(
+                            code::MISSING,
+                            format!("the service `{}` has no command", name.get_ref()),
+                            span.clone(),
+                        )
+                        .help("add `command = \"…\"`, the line that starts it"),
+                    );
+                }
+                let setup = self.build(service.setup, Place::Own);
+                Service {
+                    label,
+                    keys,
+                    setup: setup.map(|setup| setup.value).unwrap_or_default(),
+                    scope: self.scope_of_service(service.scope),
+                    name: At::new(name.into_inner(), span),
+                }
+            })
+            .collect()
+    }
+
+    fn scope_of_service(&mut self, scope: Opt<String>) -> Scope {
+        let known = [("suite", Scope::Suite), ("trial", Scope::Trial)];
+        self.one_of(scope, "scope", &known).unwrap_or(Scope::Suite)
     }
 }
 
-fn requirement(text: &str) -> Option<Requirement> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let program = |name: &str| {
-        name.chars()
-            .all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c))
-            && name.chars().any(|c| c.is_ascii_alphanumeric())
-    };
-    let version = |text: &str| {
-        text.split('.')
-            .all(|part| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit()))
-    };
-    match words.as_slice() {
-        ["env", name] if !name.contains('=') => Some(Requirement::Env((*name).to_owned())),
-        [path] if path.contains('/') => Some(Requirement::File((*path).to_owned())),
-        [name] if program(name) => Some(Requirement::Tool {
-            name: (*name).to_owned(),
-            at_least: None,
-        }),
-        [name, ">=", least] if program(name) && version(least) => Some(Requirement::Tool {
-            name: (*name).to_owned(),
-            at_least: Some((*least).to_owned()),
-        }),
-        _ => None,
-    }
-}
-
-impl ServerKeys {
-    /// These keys laid over others: `env` merges by name, the rest is replaced.
-    pub(super) fn over(self, under: &Self) -> Self {
-        // What one layer sets, a higher one can take away, and the other way round.
-        let taken = |name: &At<String>| {
-            self.unset_env
-                .iter()
-                .flatten()
-                .any(|unset| unset.value == name.value)
-        };
-        let mut env: Vec<_> = under
-            .env
-            .iter()
-            .filter(|(name, _)| !taken(name))
-            .cloned()
-            .collect();
-        let set = |name: &At<String>| self.env.iter().any(|(own, _)| own.value == name.value);
-        let inherited = under
-            .unset_env
-            .iter()
-            .flatten()
-            .filter(|name| !set(name))
-            .cloned();
-        let unset_env = self
-            .unset_env
-            .clone()
-            .unwrap_or_else(|| inherited.collect());
-        for (name, text) in self.env {
-            match env.iter_mut().find(|(known, _)| known.value == name.value) {
-                Some(entry) => *entry = (name, text),
-                None => env.push((name, text)),
-            }
-        }
-        Self {
-            cwd: self.cwd.or_else(|| under.cwd.clone()),
-            requires: self.requires.or_else(|| under.requires.clone()),
-            build: self.build.or_else(|| under.build.clone()),
-            build_timeout: self.build_timeout.or(under.build_timeout),
-            command: self.command.or_else(|| under.command.clone()),
-            env,
-            unset_env: Some(unset_env),
-            port: self.port.or(under.port),
-            address: self.address.or_else(|| under.address.clone()),
-            ready: ReadyKeys {
-                path: self.ready.path.or_else(|| under.ready.path.clone()),
-                status: self.ready.status.or_else(|| under.ready.status.clone()),
-                timeout: self.ready.timeout.or_else(|| under.ready.timeout.clone()),
-            },
-            stop_signal: self.stop_signal.or_else(|| under.stop_signal.clone()),
-            stop_grace: self.stop_grace.or(under.stop_grace),
-            probe: self.probe.or_else(|| under.probe.clone()),
-        }
-    }
+/// Whether a text is `http://host[:port]` or the same with `https`.
+fn is_origin(text: &str) -> bool {
+    let rest = text
+        .strip_prefix("http://")
+        .or_else(|| text.strip_prefix("https://"));
+    rest.map(|rest| rest.strip_suffix('/').unwrap_or(rest))
+        .is_some_and(|rest| {
+            let (host, port) = match rest.rsplit_once(':') {
+                Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
+                _ => (rest, None),
+            };
+            let bracketed = host
+                .strip_prefix('[')
+                .and_then(|host| host.strip_suffix(']'));
+            let good_host = match bracketed {
+                Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
+                None => {
+                    !host.is_empty()
+                        && host
+                            .chars()
+                            .all(|c| c.is_ascii_alphanumeric() || c == '.' || c == '-')
+                }
+            };
+            good_host && port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0))
+        })
 }

@@ -3,10 +3,10 @@
 use super::Resolver;
 use crate::diagnostic::Diagnostic;
 use crate::suite::code;
-use crate::suite::model::{At, LoadKeys, ServerKeys, Setting, Toggle, Value};
+use crate::suite::model::{At, LoadKeys, Pace, Process, ServerKeys, Setting, Toggle, Value};
 use crate::suite::schema;
-use crate::suite::written::{Entries, Scalar, Values};
-use toml::Spanned;
+use crate::suite::template::Place;
+use crate::suite::written::{Entries, Scalar, Spanned, Values};
 
 /// Each toggle with the names of its values.
 pub(super) fn values_by_name(toggles: &Entries<schema::Toggle>) -> Vec<(String, Vec<String>)> {
@@ -80,7 +80,7 @@ impl Resolver {
     fn values(&mut self, name: &Spanned<String>, mut toggle: schema::Toggle) -> Vec<Value> {
         let written = toggle.values.take();
         let span = written.as_ref().map_or_else(|| name.span(), Spanned::span);
-        let under = self.setting(toggle.into_setting(), true);
+        let under = self.setting(toggle.take_setting(), Place::Toggle);
         let values = match written.map(Spanned::into_inner) {
             Some(Values::Scalars(list)) => self.scalars(list, &under),
             Some(Values::Named(entries)) => entries
@@ -94,7 +94,7 @@ impl Resolver {
                     Value {
                         name: at,
                         label,
-                        setting: self.setting(setting, true).over(&under),
+                        setting: self.setting(setting, Place::Toggle).over(&under),
                     }
                 })
                 .collect(),
@@ -142,7 +142,7 @@ impl Resolver {
     }
 
     /// The names in `servers` or `loads` of a toggle.
-    fn scope(&mut self, names: Option<Vec<Spanned<String>>>, what: &str) -> Option<Vec<String>> {
+    fn scope(&mut self, names: schema::List<String>, what: &str) -> Option<Vec<String>> {
         let names = names?;
         let known = if what == "server" {
             self.servers.clone()
@@ -157,7 +157,7 @@ impl Resolver {
         Some(names.into_iter().map(Spanned::into_inner).collect())
     }
 
-    pub(super) fn setting(&mut self, setting: schema::Setting, value: bool) -> Setting {
+    pub(super) fn setting(&mut self, setting: schema::Setting, place: Place) -> Setting {
         if let Some(label) = setting.label {
             self.say(Diagnostic::error(
                 code::NO_EFFECT,
@@ -165,26 +165,50 @@ impl Resolver {
                 label.span(),
             ));
         }
+        let all: Vec<String> = self
+            .processes
+            .iter()
+            .flat_map(|(_, processes)| processes.clone())
+            .collect();
+        for (name, _) in &setting.processes.0 {
+            self.process_name(name, &all);
+        }
         Setting {
             server: ServerKeys {
-                cwd: self.cwd(setting.cwd, value),
+                cwd: self.cwd(setting.cwd, place),
+                runtime: self.runtime_name(setting.runtime, place),
                 requires: self.requires(setting.requires),
-                build: self.build(setting.build, value),
-                command: setting.command.map(|command| self.command(command, value)),
-                env: self.env(setting.env, value),
-                unset_env: self.unset_env(setting.unset_env),
-                ready: self.ready(setting.ready, value),
+                build: self.build(setting.build, place),
+                command: setting.command.map(|command| self.command(command, place)),
+                env: self.env(setting.env, place),
+                unset_env: self.variables(setting.unset_env),
+                ready: self.ready(setting.ready, place),
                 ..ServerKeys::default()
             },
-            args: setting.args.map(|args| self.arguments(args, value)),
+            processes: self.processes(setting.processes, place),
+            front: setting.front.map(|front| {
+                self.process_name(&front, &all);
+                let span = front.span();
+                At::new(front.into_inner(), span)
+            }),
+            revision: setting
+                .revision
+                .map(|revision| self.template(revision, place)),
+            args: setting.args.map(|args| self.arguments(args, place)),
             load: LoadKeys {
-                path: setting.path.map(|path| self.request_path(path, value)),
-                headers: self.headers(setting.headers, value),
+                path: setting.path.map(|path| self.request_path(path, place)),
+                headers: self.headers(setting.headers, place),
                 connections: self.connections(setting.connections),
+                pace: self
+                    .rate(setting.rate)
+                    .map(|rate| At::new(Pace::Rate(rate.value), rate.span)),
+                http: self.http(setting.http),
+                streams: self.positive_at(setting.streams, "streams"),
+                tls: self.tls(setting.tls),
                 keep_alive: setting
                     .keep_alive
                     .map(|keep| At::new(*keep.get_ref(), keep.span())),
-                expect: self.expect(setting.expect, value),
+                expect: self.expect(setting.expect, place),
                 ..LoadKeys::default()
             },
         }
@@ -194,8 +218,23 @@ impl Resolver {
 impl Setting {
     /// A value's own settings laid over those that stand beside `values`.
     fn over(self, under: &Self) -> Self {
+        let mut processes = under.processes.clone();
+        for process in self.processes {
+            let same = |known: &&mut Process| known.name.value == process.name.value;
+            match processes.iter_mut().find(same) {
+                Some(known) => {
+                    known.count = process.count.or_else(|| known.count.take());
+                    known.keys = process.keys.over(&known.keys);
+                    known.name = process.name;
+                }
+                None => processes.push(process),
+            }
+        }
         Self {
             server: self.server.over(&under.server),
+            processes,
+            front: self.front.or_else(|| under.front.clone()),
+            revision: self.revision.or_else(|| under.revision.clone()),
             args: self.args.or_else(|| under.args.clone()),
             load: self.load.over(&under.load),
         }

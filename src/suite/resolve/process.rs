@@ -1,0 +1,473 @@
+//! What is started: the keys that servers, processes and services have in common.
+
+use super::Resolver;
+use crate::diagnostic::Diagnostic;
+use crate::suite::code;
+use crate::suite::model::{At, Command, ReadyKeys, Requirement, Scratch, ServerKeys, Template};
+use crate::suite::schema::{self, List, Opt};
+use crate::suite::template::Place;
+use crate::suite::written::{CommandList, Entries, Spanned, Words};
+use std::time::Duration;
+
+/// Signals that ask a process to end.
+const STOP_SIGNALS: &[&str] = &[
+    "SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP", "SIGKILL", "SIGUSR1", "SIGUSR2",
+];
+
+impl Resolver {
+    pub(super) fn keys(&mut self, keys: schema::Common, place: Place) -> ServerKeys {
+        let (stop_signal, stop_grace) = self.stop(keys.stop);
+        let env = self.env(keys.env, place);
+        let pass_env = self.variables(keys.pass_env);
+        let secret = self.variables(keys.secret);
+        self.secrets(&secret, &env);
+        ServerKeys {
+            cwd: self.cwd(keys.cwd, place),
+            runtime: self.runtime_name(keys.runtime, place),
+            requires: self.requires(keys.requires),
+            build: self.build(keys.build, place),
+            build_inputs: keys.build_inputs.map(located),
+            build_timeout: self.positive_duration(keys.build_timeout),
+            command: keys.command.map(|command| self.command(command, place)),
+            env,
+            unset_env: self.variables(keys.unset_env),
+            pass_env,
+            secret,
+            port: self.port(keys.port),
+            address: self.address(keys.address),
+            files: self.files(keys.files, place),
+            scratch: self.scratch(keys.scratch),
+            ready: self.ready(keys.ready, place),
+            prepare: self.build(keys.prepare, place),
+            stop_signal,
+            stop_grace,
+            needs: keys.needs.map(located),
+            probe: keys.probe.map(|probe| self.command(probe, place)),
+        }
+    }
+
+    /// A secret that is written into a suite is none.
+    fn secrets(&mut self, secret: &Option<Vec<At<String>>>, env: &[(At<String>, Template)]) {
+        for name in secret.iter().flatten() {
+            let written = env
+                .iter()
+                .find(|(known, text)| known.value == name.value && !text.value.contains("env."));
+            if let Some((_, text)) = written {
+                self.say(
+                    Diagnostic::error(
+                        code::CONFLICT,
+                        format!("`{}` is a secret, and its value stands here", name.value),
+                        text.span.clone(),
+                    )
+                    .label("everybody who reads the suite knows it")
+                    .and(name.span.clone(), "called a secret here")
+                    .help(format!(
+                        "take it from the caller: pass_env = [\"{}\"]",
+                        name.value
+                    )),
+                );
+            }
+        }
+    }
+
+    fn scratch(&mut self, scratch: Opt<String>) -> Option<At<Scratch>> {
+        let span = scratch.as_ref()?.span();
+        let known = [("none", Scratch::None), ("copy", Scratch::Copy)];
+        self.one_of(scratch, "kind of scratch folder", &known)
+            .map(|scratch| At::new(scratch, span))
+    }
+
+    /// Files that are rendered into a scratch folder, and may not leave it.
+    fn files(
+        &mut self,
+        files: Entries<Spanned<String>>,
+        place: Place,
+    ) -> Vec<(At<String>, Template)> {
+        files
+            .0
+            .into_iter()
+            .map(|(name, source)| {
+                let text = name.get_ref();
+                let leaves = std::path::Path::new(text)
+                    .components()
+                    .any(|part| !matches!(part, std::path::Component::Normal(_)));
+                if text.is_empty() || text.ends_with('/') || leaves {
+                    self.say(
+                        Diagnostic::error(
+                            code::BAD_VALUE,
+                            format!(
+                                "\"{}\" is no file in the scratch folder",
+                                text.escape_debug()
+                            ),
+                            name.span(),
+                        )
+                        .help("write a name, or a path below it: \"conf/nginx.conf\""),
+                    );
+                }
+                let span = name.span();
+                (
+                    At::new(name.into_inner(), span),
+                    self.template(source, place),
+                )
+            })
+            .collect()
+    }
+
+    fn port(&mut self, port: Opt<u16>) -> Option<u16> {
+        let port = port?;
+        if *port.get_ref() == 0 {
+            self.say(
+                Diagnostic::error(code::BAD_VALUE, "0 is not a port", port.span())
+                    .help("leave `port` out, and hotlap finds a free one for each trial"),
+            );
+            return None;
+        }
+        Some(port.into_inner())
+    }
+
+    fn address(&mut self, address: Opt<String>) -> Option<String> {
+        let address = address?;
+        let text = address.get_ref();
+        let good = text.parse::<std::net::IpAddr>().is_ok()
+            || (!text.is_empty()
+                && text
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || c == '.' || c == '-'));
+        if !good {
+            self.say(
+                Diagnostic::error(
+                    code::BAD_VALUE,
+                    format!("\"{text}\" is neither an address nor a host name"),
+                    address.span(),
+                )
+                .help(
+                    "write \"127.0.0.1\", \"::1\" or \"localhost\"; the port is a key of its own",
+                ),
+            );
+            return None;
+        }
+        Some(address.into_inner())
+    }
+
+    pub(super) fn cwd(&mut self, cwd: Opt<String>, place: Place) -> Option<Template> {
+        let cwd = self.template(cwd?, place);
+        // A folder whose name is rendered is looked for when its cells are known.
+        let known = !cwd.value.contains("{{") && !cwd.value.contains("{%");
+        if known && !self.folder.join(&cwd.value).is_dir() {
+            self.say(
+                Diagnostic::error(
+                    code::NO_SUCH_FILE,
+                    format!("there is no folder {}", cwd.value),
+                    cwd.span.clone(),
+                )
+                .as_warning()
+                .label("what runs here is skipped")
+                .help(format!(
+                    "paths start at the suite's folder, {}",
+                    self.folder.display()
+                )),
+            );
+        }
+        Some(cwd)
+    }
+
+    pub(super) fn env(
+        &mut self,
+        env: Entries<Spanned<String>>,
+        place: Place,
+    ) -> Vec<(At<String>, Template)> {
+        env.0
+            .into_iter()
+            .map(|(name, text)| {
+                self.env_name(&name);
+                let span = name.span();
+                (At::new(name.into_inner(), span), self.template(text, place))
+            })
+            .collect()
+    }
+
+    pub(super) fn variables(&mut self, names: List<String>) -> Option<Vec<At<String>>> {
+        let names = names?;
+        Some(
+            names
+                .into_iter()
+                .map(|name| {
+                    self.env_name(&name);
+                    let span = name.span();
+                    At::new(name.into_inner(), span)
+                })
+                .collect(),
+        )
+    }
+
+    fn env_name(&mut self, name: &Spanned<String>) {
+        let text = name.get_ref();
+        if text.is_empty() || text.contains(['=', '\0']) {
+            self.say(Diagnostic::error(
+                code::BAD_VALUE,
+                format!("\"{}\" cannot name a variable", text.escape_debug()),
+                name.span(),
+            ));
+        }
+    }
+
+    pub(super) fn build(
+        &mut self,
+        build: Opt<CommandList>,
+        place: Place,
+    ) -> Option<At<Vec<Command>>> {
+        let build = build?;
+        let span = build.span();
+        let list = build.into_inner().0;
+        let words: Vec<String> = list
+            .iter()
+            .filter_map(|command| match command.get_ref() {
+                Words::Line(line) => Some(line.clone()),
+                Words::List(_) => None,
+            })
+            .collect();
+        let whole = words.len() == list.len() && list.len() > 1;
+        let is_flag = words.iter().any(|word| word.starts_with('-'));
+        if whole && (is_flag || words.iter().all(|word| !word.contains(' '))) {
+            let diagnostic = Diagnostic::error(
+                code::BAD_COMMAND,
+                format!("this is {} commands, one an element", words.len()),
+                span.clone(),
+            )
+            .help(format!(
+                "one command is one string: [{}]",
+                super::toml_string(&shell_words::join(&words))
+            ));
+            // A flag is no program; single words may be two programs.
+            self.say(if is_flag {
+                diagnostic
+            } else {
+                diagnostic.as_warning()
+            });
+        }
+        let commands = list
+            .into_iter()
+            .map(|command| {
+                let at = if command.span().is_empty() {
+                    span.clone()
+                } else {
+                    command.span()
+                };
+                self.command(Spanned::new(at, command.into_inner()), place)
+            })
+            .collect();
+        Some(At::new(commands, span))
+    }
+
+    pub(super) fn ready(&mut self, ready: Opt<schema::Ready>, place: Place) -> ReadyKeys {
+        let ready = ready.map(Spanned::into_inner).unwrap_or_default();
+        self.one_way_to_be_ready(&ready);
+        ReadyKeys {
+            path: ready.path.map(|path| self.request_path(path, place)),
+            status: self.status(ready.status),
+            command: ready.command.map(|command| self.command(command, place)),
+            tcp: ready.tcp.map(|tcp| At::new(*tcp.get_ref(), tcp.span())),
+            log: ready.log.map(|log| self.template(log, place)),
+            timeout: self.positive_duration_at(ready.timeout),
+        }
+    }
+
+    fn one_way_to_be_ready(&mut self, ready: &schema::Ready) {
+        let ways = [
+            ("path", ready.path.as_ref().map(Spanned::span)),
+            ("command", ready.command.as_ref().map(Spanned::span)),
+            ("tcp", ready.tcp.as_ref().map(Spanned::span)),
+            ("log", ready.log.as_ref().map(Spanned::span)),
+        ];
+        let mut ways = ways
+            .into_iter()
+            .filter_map(|(name, span)| Some((name, span?)));
+        if let (Some((first, first_span)), Some((second, span))) = (ways.next(), ways.next()) {
+            self.say(
+                Diagnostic::error(
+                    code::CONFLICT,
+                    format!("ready is told by its `{first}` or by its `{second}`, not by both"),
+                    span,
+                )
+                .label("this")
+                .and(first_span, "or this")
+                .help("take one of them out"),
+            );
+        }
+    }
+
+    fn stop(&mut self, stop: Opt<schema::Stop>) -> (Option<String>, Option<Duration>) {
+        let stop = stop.map(Spanned::into_inner).unwrap_or_default();
+        let grace = self.duration(stop.grace);
+        let Some(signal) = stop.signal else {
+            return (None, grace);
+        };
+        if !STOP_SIGNALS.contains(&signal.get_ref().as_str()) {
+            self.say(
+                Diagnostic::error(
+                    code::BAD_VALUE,
+                    format!(
+                        "\"{}\" is not a signal that ends a process",
+                        signal.get_ref()
+                    ),
+                    signal.span(),
+                )
+                .help(format!("write one of {}", STOP_SIGNALS.join(", "))),
+            );
+        }
+        (Some(signal.into_inner()), grace)
+    }
+
+    pub(super) fn requires(&mut self, requires: List<String>) -> Option<Vec<At<Requirement>>> {
+        let requires = requires?;
+        let mut all = Vec::new();
+        for text in requires {
+            if let Some(requirement) = requirement(text.get_ref()) {
+                all.push(At::new(requirement, text.span()));
+                continue;
+            }
+            self.say(
+                Diagnostic::error(
+                    code::BAD_REQUIREMENT,
+                    format!("\"{}\" is not a requirement", text.get_ref()),
+                    text.span(),
+                )
+                .help("write \"node\", \"node >= 18\", \"env NAME\" or \"./a-file\""),
+            );
+        }
+        Some(all)
+    }
+}
+
+fn requirement(text: &str) -> Option<Requirement> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let program = |name: &str| {
+        name.chars()
+            .all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c))
+            && name.chars().any(|c| c.is_ascii_alphanumeric())
+    };
+    let version = |text: &str| {
+        text.split('.')
+            .all(|part| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit()))
+    };
+    match words.as_slice() {
+        ["env", name] if !name.contains('=') => Some(Requirement::Env((*name).to_owned())),
+        [path] if path.contains('/') => Some(Requirement::File((*path).to_owned())),
+        [name] if program(name) => Some(Requirement::Tool {
+            name: (*name).to_owned(),
+            at_least: None,
+        }),
+        [name, ">=", least] if program(name) && version(least) => Some(Requirement::Tool {
+            name: (*name).to_owned(),
+            at_least: Some((*least).to_owned()),
+        }),
+        _ => None,
+    }
+}
+
+impl ServerKeys {
+    /// These keys laid over others: `env` merges by name, the rest is replaced.
+    pub(super) fn over(self, under: &Self) -> Self {
+        // What one layer sets, a higher one can take away, and the other way round.
+        let taken = |name: &At<String>| {
+            self.unset_env
+                .iter()
+                .flatten()
+                .any(|unset| unset.value == name.value)
+        };
+        let env: Vec<_> = under
+            .env
+            .iter()
+            .filter(|(name, _)| !taken(name))
+            .cloned()
+            .collect();
+        let set = |name: &At<String>| self.env.iter().any(|(own, _)| own.value == name.value);
+        let inherited = under
+            .unset_env
+            .iter()
+            .flatten()
+            .filter(|name| !set(name))
+            .cloned();
+        let files = by_name(&under.files, self.files);
+        let unset_env = self
+            .unset_env
+            .clone()
+            .unwrap_or_else(|| inherited.collect());
+        let env = by_name(&env, self.env);
+        Self {
+            cwd: self.cwd.or_else(|| under.cwd.clone()),
+            runtime: self.runtime.or_else(|| under.runtime.clone()),
+            build_inputs: self.build_inputs.or_else(|| under.build_inputs.clone()),
+            pass_env: self.pass_env.or_else(|| under.pass_env.clone()),
+            secret: self.secret.or_else(|| under.secret.clone()),
+            files,
+            scratch: self.scratch.or_else(|| under.scratch.clone()),
+            prepare: self.prepare.or_else(|| under.prepare.clone()),
+            needs: self.needs.or_else(|| under.needs.clone()),
+            requires: self.requires.or_else(|| under.requires.clone()),
+            build: self.build.or_else(|| under.build.clone()),
+            build_timeout: self.build_timeout.or(under.build_timeout),
+            command: self.command.or_else(|| under.command.clone()),
+            env,
+            unset_env: Some(unset_env),
+            port: self.port.or(under.port),
+            address: self.address.or_else(|| under.address.clone()),
+            ready: self.ready.over(&under.ready),
+            stop_signal: self.stop_signal.or_else(|| under.stop_signal.clone()),
+            stop_grace: self.stop_grace.or(under.stop_grace),
+            probe: self.probe.or_else(|| under.probe.clone()),
+        }
+    }
+}
+
+impl ReadyKeys {
+    /// These keys laid over others. Who names a way to tell replaces the one below.
+    fn over(self, under: &Self) -> Self {
+        let names_a_way = self.path.is_some()
+            || self.command.is_some()
+            || self.tcp.is_some()
+            || self.log.is_some();
+        let below = if names_a_way {
+            Self {
+                timeout: under.timeout.clone(),
+                ..Self::default()
+            }
+        } else {
+            under.clone()
+        };
+        Self {
+            path: self.path.or(below.path),
+            status: self.status.or(below.status),
+            command: self.command.or(below.command),
+            tcp: self.tcp.or(below.tcp),
+            log: self.log.or(below.log),
+            timeout: self.timeout.or(below.timeout),
+        }
+    }
+}
+
+/// Lists merged by exact name: a later entry replaces an earlier one.
+fn by_name<T: Clone>(
+    under: &[(At<String>, T)],
+    over: Vec<(At<String>, T)>,
+) -> Vec<(At<String>, T)> {
+    let mut all = under.to_vec();
+    for (name, value) in over {
+        match all.iter_mut().find(|(known, _)| known.value == name.value) {
+            Some(entry) => *entry = (name, value),
+            None => all.push((name, value)),
+        }
+    }
+    all
+}
+
+/// Texts with their places.
+fn located(texts: Vec<Spanned<String>>) -> Vec<At<String>> {
+    texts
+        .into_iter()
+        .map(|text| {
+            let span = text.span();
+            At::new(text.into_inner(), span)
+        })
+        .collect()
+}
