@@ -276,6 +276,25 @@ pub mod nanos {
     }
 }
 
+/// Durations on disk that may be absent: whole nanoseconds, or null.
+pub mod optional_nanos {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::time::Duration;
+
+    /// Writes whole nanoseconds, or null.
+    #[expect(clippy::ref_option, reason = "serde hands a reference")]
+    pub fn serialize<S: Serializer>(value: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+        value
+            .map(|value| u64::try_from(value.as_nanos()).unwrap_or(u64::MAX))
+            .serialize(to)
+    }
+
+    /// Reads whole nanoseconds, or null.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+        Option::<u64>::deserialize(from).map(|nanos| nanos.map(Duration::from_nanos))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

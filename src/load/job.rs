@@ -89,11 +89,12 @@ impl Job {
             .iter()
             .map(|(name, value)| (name.clone(), value.fill(fill)))
             .collect();
+        let body = spec.request.body.as_ref().map(|body| body.fill(fill));
         let request = Request {
             method: &spec.request.method,
             target: &spec.request.path.fill(fill),
             headers: &headers,
-            body: spec.request.body.as_deref().map(str::as_bytes),
+            body: body.as_deref().map(str::as_bytes),
             authority: &target.authority,
             keep_alive: spec.keep_alive,
         }

@@ -1,10 +1,11 @@
-//! The matrix: servers × values of the toggles that apply × loads, as names.
-//! What is excluded is taken out, and each cell finds the one it is compared with.
+//! The matrix: which combinations of servers, values of toggles and loads are
+//! cells, as coordinates. What is excluded is taken out, what is included is added,
+//! and each cell finds the one that it is compared with.
 
-use super::{Options, one_of};
+use super::{Options, figure, one_of};
 use crate::diagnostic::Diagnostic;
-use crate::spec::Cell;
-use crate::suite::{self, At, Load, Profile, Run, Selector, Server, Suite, Toggle, Value};
+use crate::suite::{self, At, Combine, Load, Profile, Run, Selector, Server, Suite, Toggle, Value};
+use std::collections::BTreeSet;
 
 /// A cell by its parts of the suite.
 #[derive(Debug, Clone)]
@@ -13,13 +14,11 @@ pub(super) struct Names<'a> {
     /// The value of each toggle that applies, in file order.
     pub(super) toggles: Vec<(&'a Toggle, &'a Value)>,
     pub(super) load: &'a Load,
-    /// Positions in the file of server, each toggle's value and load: the order of rows.
-    order: Vec<usize>,
 }
 
 impl Names<'_> {
     /// The value that an axis has in this cell; none where the toggle does not apply.
-    fn axis(&self, name: &str) -> Option<&str> {
+    pub(super) fn axis(&self, name: &str) -> Option<&str> {
         match name {
             "server" => Some(&self.server.name.value),
             "load" => Some(&self.load.name.value),
@@ -40,55 +39,547 @@ impl Names<'_> {
     }
 }
 
-/// Every cell that is neither excluded nor deselected, in file order.
-pub(super) fn cells<'a>(
+/// Where a cell lies: the position of its server, of each toggle's value, of its load. A toggle
+/// that does not apply is at 0. Their order is the order of the file.
+type Coordinates = Box<[u16]>;
+
+/// The cells of a suite, none of them resolved.
+pub(super) struct Matrix<'a> {
     suite: &'a Suite,
-    profile: Option<&'a Profile>,
-    run: &Run,
-    options: &Options,
-) -> Result<Vec<Names<'a>>, Vec<Diagnostic>> {
-    too_many(suite)?;
-    let mut all = Vec::new();
-    for (server_at, server) in suite.servers.iter().enumerate() {
-        for (load_at, load) in suite.loads.iter().enumerate() {
-            product(suite, (server_at, server), (load_at, load), &mut all);
+    /// For each server and load, which toggles apply.
+    applies: Vec<Vec<bool>>,
+    cells: Vec<Coordinates>,
+}
+
+/// More cells than this are a mistake: at a second each they would run for a day.
+const MOST_CELLS: usize = 100_000;
+
+impl<'a> Matrix<'a> {
+    /// Every cell that is neither excluded nor deselected, in file order.
+    pub(super) fn new(
+        suite: &'a Suite,
+        profile: Option<&'a Profile>,
+        run: &Run,
+        options: &Options,
+        figures: &figure::Figures<'a>,
+    ) -> Result<Self, Vec<Diagnostic>> {
+        let mut matrix = Self {
+            suite,
+            applies: applies(suite),
+            cells: Vec::new(),
+        };
+        let mut useless = Vec::new();
+        matrix.combine(profile, run)?;
+        matrix.exclude(profile, &mut useless);
+        matrix.include(profile, run, &mut useless)?;
+        if matrix.cells.is_empty() {
+            return Err(vec![nothing_left(suite, profile)]);
+        }
+        matrix.useless(profile, run, figures, &mut useless);
+        if !useless.is_empty() {
+            return Err(useless);
+        }
+        matrix.select(options);
+        Ok(matrix)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// The parts of one cell.
+    pub(super) fn names(&self, cell: usize) -> Names<'a> {
+        self.at(&self.cells[cell])
+    }
+
+    fn at(&self, cell: &[u16]) -> Names<'a> {
+        let (server, load) = ends(cell);
+        let applies = self.applies(server, load);
+        let toggles = self
+            .suite
+            .toggles
+            .iter()
+            .zip(&cell[1..])
+            .zip(applies)
+            .filter(|(_, applies)| **applies)
+            .map(|((toggle, value), _)| (toggle, &toggle.values[usize::from(*value)]))
+            .collect();
+        Names {
+            server: &self.suite.servers[server],
+            toggles,
+            load: &self.suite.loads[load],
         }
     }
-    all.sort_by(|a, b| a.order.cmp(&b.order));
-    let excludes: Vec<&At<Selector>> = suite
-        .matrix
-        .exclude
-        .iter()
-        .chain(profile.iter().flat_map(|profile| &profile.matrix.exclude))
-        .collect();
-    let mut useless: Vec<Diagnostic> = excludes
-        .iter()
-        .filter(|exclude| !all.iter().any(|cell| cell.matches(&exclude.value)))
-        .map(|exclude| matches_nothing("this excludes nothing", exclude))
-        .collect();
-    all.retain(|cell| !excludes.iter().any(|exclude| cell.matches(&exclude.value)));
-    if all.is_empty() {
-        let span = excludes.last().map_or(0..0, |exclude| exclude.span.clone());
-        return Err(vec![Diagnostic::error(
-            suite::NO_CELLS,
-            "no cell is left to measure",
-            span,
-        )]);
+
+    fn applies(&self, server: usize, load: usize) -> &[bool] {
+        &self.applies[server * self.suite.loads.len() + load]
     }
-    useless.extend(
-        suite
+
+    fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let loads = self.suite.loads.len();
+        (0..self.suite.servers.len())
+            .flat_map(move |server| (0..loads).map(move |load| (server, load)))
+    }
+
+    /// The cells that `combine` gives.
+    fn combine(&mut self, profile: Option<&Profile>, run: &Run) -> Result<(), Vec<Diagnostic>> {
+        let suite = self.suite;
+        let combine = profile
+            .and_then(|profile| profile.matrix.combine)
+            .or(suite.matrix.combine)
+            .unwrap_or(Combine::All);
+        let baseline = Positions::of(suite, run);
+        for (server, load) in self.pairs().collect::<Vec<_>>() {
+            let applies = self.applies(server, load).to_vec();
+            let all = suite.toggles.iter().zip(&applies);
+            match combine {
+                Combine::Listed => {}
+                Combine::All => {
+                    let values: Vec<Vec<u16>> = all
+                        .map(|(toggle, applies)| {
+                            if *applies {
+                                upto(toggle.values.len())
+                            } else {
+                                vec![0]
+                            }
+                        })
+                        .collect();
+                    self.product(server, load, &values)?;
+                }
+                Combine::OneAtATime => {
+                    let base: Vec<u16> = baseline
+                        .toggles
+                        .iter()
+                        .zip(&applies)
+                        .map(|(at, applies)| if *applies { *at } else { 0 })
+                        .collect();
+                    self.push(server, load, &base)?;
+                    for (at, (toggle, applies)) in all.enumerate() {
+                        for value in upto(if *applies { toggle.values.len() } else { 0 }) {
+                            if value != base[at] {
+                                let mut departure = base.clone();
+                                departure[at] = value;
+                                self.push(server, load, &departure)?;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        self.cells.sort();
+        Ok(())
+    }
+
+    /// Adds each combination of these values of toggles.
+    fn product(
+        &mut self,
+        server: usize,
+        load: usize,
+        values: &[Vec<u16>],
+    ) -> Result<(), Vec<Diagnostic>> {
+        let count = values
+            .iter()
+            .fold(1usize, |count, values| count.saturating_mul(values.len()));
+        if self.cells.len().saturating_add(count) > MOST_CELLS {
+            return Err(vec![self.too_many()]);
+        }
+        let mut at = vec![0; values.len()];
+        for _ in 0..count {
+            let toggles: Vec<u16> = values
+                .iter()
+                .zip(&at)
+                .map(|(values, at)| values[*at])
+                .collect();
+            self.push(server, load, &toggles)?;
+            // The last toggle turns fastest.
+            for (position, values) in at.iter_mut().zip(values).rev() {
+                *position += 1;
+                if *position < values.len() {
+                    break;
+                }
+                *position = 0;
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, server: usize, load: usize, toggles: &[u16]) -> Result<(), Vec<Diagnostic>> {
+        if self.cells.len() == MOST_CELLS {
+            return Err(vec![self.too_many()]);
+        }
+        let position = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
+        let ends = (position(server), position(load));
+        let cell = std::iter::once(ends.0)
+            .chain(toggles.iter().copied())
+            .chain(std::iter::once(ends.1));
+        self.cells.push(cell.collect());
+        Ok(())
+    }
+
+    fn too_many(&self) -> Diagnostic {
+        let span = self
+            .suite
+            .toggles
+            .last()
+            .map_or(0..0, |toggle| toggle.name.span.clone());
+        Diagnostic::error(
+            suite::BAD_VALUE,
+            format!("servers, toggles and loads multiply to more than {MOST_CELLS} cells"),
+            span,
+        )
+        .help("give toggles fewer values, or only to some servers or loads, or combine = \"one-at-a-time\"")
+    }
+
+    fn exclude(&mut self, profile: Option<&Profile>, useless: &mut Vec<Diagnostic>) {
+        let own = profile.map(|profile| &profile.matrix.exclude);
+        for exclude in self
+            .suite
+            .matrix
+            .exclude
+            .iter()
+            .chain(own.into_iter().flatten())
+        {
+            let wanted = self.compiled(&exclude.value);
+            let before = self.cells.len();
+            let mut cells = std::mem::take(&mut self.cells);
+            cells.retain(|cell| !self.has(cell, &wanted));
+            self.cells = cells;
+            if self.cells.len() == before {
+                useless.push(matches_nothing("this excludes nothing", exclude));
+            }
+        }
+    }
+
+    /// Adds the cells of `include`. What a selector does not name is as in the baseline, else the first;
+    /// but every load.
+    fn include(
+        &mut self,
+        profile: Option<&Profile>,
+        run: &Run,
+        useless: &mut Vec<Diagnostic>,
+    ) -> Result<(), Vec<Diagnostic>> {
+        let suite = self.suite;
+        let includes = profile
+            .map(|profile| &profile.matrix)
+            .filter(|matrix| matrix.combine.is_some() || !matrix.include.is_empty())
+            .map_or(&suite.matrix.include, |matrix| &matrix.include);
+        let baseline = Positions::of(suite, run);
+        let mut known: BTreeSet<Coordinates> = BTreeSet::new();
+        if !includes.is_empty() {
+            known.extend(self.cells.iter().cloned());
+        }
+        for include in includes {
+            let selector = &include.value;
+            let first = self.cells.len();
+            let loads = self
+                .values("load", selector)
+                .unwrap_or_else(|| upto(suite.loads.len()));
+            let servers = self
+                .values("server", selector)
+                .unwrap_or_else(|| vec![baseline.server]);
+            for server in &servers {
+                for load in &loads {
+                    let (server, load) = (usize::from(*server), usize::from(*load));
+                    if let Some(values) = self.included(server, load, selector, &baseline) {
+                        self.product(server, load, &values)?;
+                    }
+                }
+            }
+            let found = self.cells.len() > first;
+            let mut added = self.cells.split_off(first);
+            added.retain(|cell| known.insert(cell.clone()));
+            if !found {
+                useless.push(matches_nothing("this includes nothing", include));
+            } else if added.is_empty() {
+                useless.push(
+                    Diagnostic::error(
+                        suite::NO_EFFECT,
+                        "this includes nothing that is not there already",
+                        include.span.clone(),
+                    )
+                    .help("take it out, or combine = \"one-at-a-time\" or \"listed\""),
+                );
+            }
+            self.cells.append(&mut added);
+        }
+        self.cells.sort();
+        Ok(())
+    }
+
+    /// The values of toggles that an include means for a server and a load; none where it names a toggle
+    /// that does not apply there.
+    fn included(
+        &self,
+        server: usize,
+        load: usize,
+        selector: &Selector,
+        baseline: &Positions,
+    ) -> Option<Vec<Vec<u16>>> {
+        let applies = self.applies(server, load);
+        self.suite
+            .toggles
+            .iter()
+            .zip(applies)
+            .zip(&baseline.toggles)
+            .map(|((toggle, applies), base)| {
+                match (self.values(&toggle.name.value, selector), applies) {
+                    (Some(values), true) => Some(values),
+                    (Some(_), false) => None,
+                    (None, true) => Some(vec![*base]),
+                    (None, false) => Some(vec![0]),
+                }
+            })
+            .collect()
+    }
+
+    /// The positions of an axis's values that a selector names.
+    fn values(&self, axis: &str, selector: &Selector) -> Option<Vec<u16>> {
+        let names = selector.axis(axis)?;
+        Some(positions(self.suite, axis, names))
+    }
+
+    /// Selectors and rows that no cell answers to.
+    fn useless(
+        &self,
+        profile: Option<&Profile>,
+        run: &Run,
+        figures: &figure::Figures<'a>,
+        useless: &mut Vec<Diagnostic>,
+    ) {
+        let none = |selector: &At<Selector>| {
+            let wanted = self.compiled(&selector.value);
+            !self.cells.iter().any(|cell| self.has(cell, &wanted))
+        };
+        let overrides = self
+            .suite
             .overrides
             .iter()
-            .filter_map(|one| one.when.as_ref())
-            .filter(|when| !all.iter().any(|cell| cell.matches(&when.value)))
-            .map(|when| matches_nothing("this override changes nothing", when)),
-    );
-    useless.extend(missing_baseline(suite, run, &all));
-    if !useless.is_empty() {
-        return Err(useless);
+            .filter_map(|one| one.when.as_ref());
+        useless.extend(
+            overrides
+                .filter(|when| none(when))
+                .map(|when| matches_nothing("this override changes nothing", when)),
+        );
+        // A profile may well leave out what gates and published rows are about.
+        if profile.is_none() {
+            let gates = self
+                .suite
+                .gates
+                .iter()
+                .filter_map(|gate| gate.cells.as_ref());
+            useless.extend(
+                gates
+                    .filter(|cells| none(cells))
+                    .map(|cells| matches_nothing("this gate holds no cell", cells)),
+            );
+            useless.extend(
+                figures
+                    .without_cell(self)
+                    .map(|row| matches_nothing("these figures stand beside no cell", &row.cell)),
+            );
+        }
+        useless.extend(self.missing_baseline(run));
     }
-    all.retain(|cell| selected(cell, options));
-    Ok(all)
+
+    /// A baseline that no cell of the whole matrix is.
+    fn missing_baseline(&self, run: &Run) -> Option<Diagnostic> {
+        let baseline = run.baseline.as_ref()?;
+        let positions = Positions::of(self.suite, run);
+        let exists = (0..self.len()).any(|cell| self.baseline(&positions, cell).is_some());
+        (!exists).then(|| {
+            Diagnostic::error(
+                suite::NO_CELLS,
+                "no cell is this baseline",
+                baseline.span.clone(),
+            )
+            .help("it is excluded, or a toggle does not apply to this server")
+        })
+    }
+
+    /// `--only` and `--skip`: several values of one axis are alternatives.
+    fn select(&mut self, options: &Options) {
+        if options.only.is_empty() && options.skip.is_empty() {
+            return;
+        }
+        let mut only = Selector::default();
+        for (axis, value) in &options.only {
+            match only.axes.iter_mut().find(|(known, _)| known == axis) {
+                Some((_, values)) => values.push(value.clone()),
+                None => only.axes.push((axis.clone(), vec![value.clone()])),
+            }
+        }
+        let only = self.compiled(&only);
+        let skip: Vec<Wanted> = options
+            .skip
+            .iter()
+            .map(|(axis, value)| {
+                self.compiled(&Selector {
+                    axes: vec![(axis.clone(), vec![value.clone()])],
+                })
+            })
+            .collect();
+        let mut cells = std::mem::take(&mut self.cells);
+        cells.retain(|cell| self.has(cell, &only) && !skip.iter().any(|skip| self.has(cell, skip)));
+        self.cells = cells;
+    }
+
+    /// The cell that another is compared with: the one that differs from it only in the axes that
+    /// `baseline` names (by default, the first server with the first values, under the same load).
+    pub(super) fn baseline(&self, baseline: &Positions, cell: usize) -> Option<usize> {
+        let cell = &self.cells[cell];
+        let (server, load) = ends(cell);
+        let own = self.applies(server, load);
+        let server = if baseline.names_server {
+            usize::from(baseline.server)
+        } else {
+            server
+        };
+        let load = baseline.load.map_or(load, usize::from);
+        let mut wanted: Coordinates = cell.clone();
+        wanted[0] = u16::try_from(server).ok()?;
+        *wanted.last_mut()? = u16::try_from(load).ok()?;
+        for (at, applies) in self.applies(server, load).iter().enumerate() {
+            wanted[at + 1] = match (applies, baseline.named[at], own[at]) {
+                (false, ..) => 0,
+                (true, false, true) => cell[at + 1],
+                (true, ..) => baseline.toggles[at],
+            };
+        }
+        self.cells.binary_search(&wanted).ok()
+    }
+
+    /// A selector by positions.
+    fn compiled(&self, selector: &Selector) -> Wanted {
+        let axes = selector.axes.iter().filter_map(|(axis, names)| {
+            let at = match axis.as_str() {
+                "server" => 0,
+                "load" => self.suite.toggles.len() + 1,
+                _ => {
+                    let mut toggles = self.suite.toggles.iter();
+                    toggles.position(|toggle| toggle.name.value == *axis)? + 1
+                }
+            };
+            Some((at, positions(self.suite, axis, names)))
+        });
+        axes.collect()
+    }
+
+    fn has(&self, cell: &[u16], wanted: &Wanted) -> bool {
+        let (server, load) = ends(cell);
+        let applies = self.applies(server, load);
+        wanted.iter().all(|(at, values)| {
+            let there = *at == 0 || *at > applies.len() || applies[at - 1];
+            there && values.contains(&cell[*at])
+        })
+    }
+
+    /// Whether a cell has exactly these values, where their toggles apply.
+    pub(super) fn any_is(&self, is: impl Fn(&Names<'a>) -> bool) -> bool {
+        (0..self.len()).any(|cell| is(&self.names(cell)))
+    }
+}
+
+/// Axes by position, each with the positions of values that match.
+type Wanted = Vec<(usize, Vec<u16>)>;
+
+/// Where the baseline lies; what it does not name is at the first.
+pub(super) struct Positions {
+    server: u16,
+    names_server: bool,
+    load: Option<u16>,
+    toggles: Vec<u16>,
+    /// Which toggles it names; without a `baseline`, all.
+    named: Vec<bool>,
+}
+
+impl Positions {
+    pub(super) fn of(suite: &Suite, run: &Run) -> Self {
+        let selector = run.baseline.as_ref().map(|baseline| &baseline.value);
+        let named = |axis: &str| {
+            let names = selector?.axis(axis)?;
+            positions(suite, axis, names).first().copied()
+        };
+        let toggles: Vec<Option<u16>> = suite
+            .toggles
+            .iter()
+            .map(|toggle| named(&toggle.name.value))
+            .collect();
+        Self {
+            server: named("server").unwrap_or(0),
+            names_server: selector.is_none() || named("server").is_some(),
+            load: named("load"),
+            named: toggles
+                .iter()
+                .map(|at| selector.is_none() || at.is_some())
+                .collect(),
+            toggles: toggles.into_iter().map(Option::unwrap_or_default).collect(),
+        }
+    }
+}
+
+/// The positions of an axis's values with these names.
+fn positions(suite: &Suite, axis: &str, names: &[String]) -> Vec<u16> {
+    let all: Vec<&str> = values_of(suite, axis).unwrap_or_default();
+    names
+        .iter()
+        .filter_map(|name| all.iter().position(|known| known == name))
+        .filter_map(|at| u16::try_from(at).ok())
+        .collect()
+}
+
+/// The values of an axis in file order.
+fn values_of<'a>(suite: &'a Suite, axis: &str) -> Option<Vec<&'a str>> {
+    Some(match axis {
+        "server" => suite
+            .servers
+            .iter()
+            .map(|server| server.name.value.as_str())
+            .collect(),
+        "load" => suite
+            .loads
+            .iter()
+            .map(|load| load.name.value.as_str())
+            .collect(),
+        _ => suite
+            .toggles
+            .iter()
+            .find(|toggle| toggle.name.value == axis)?
+            .values
+            .iter()
+            .map(|value| value.name.value.as_str())
+            .collect(),
+    })
+}
+
+fn upto(length: usize) -> Vec<u16> {
+    (0..u16::try_from(length).unwrap_or(u16::MAX)).collect()
+}
+
+fn ends(cell: &[u16]) -> (usize, usize) {
+    let at = |position: Option<&u16>| position.map_or(0, |at| usize::from(*at));
+    (at(cell.first()), at(cell.last()))
+}
+
+fn applies(suite: &Suite) -> Vec<Vec<bool>> {
+    let pairs = suite
+        .servers
+        .iter()
+        .flat_map(|server| suite.loads.iter().map(move |load| (server, load)));
+    pairs
+        .map(|(server, load)| {
+            let of = |toggle: &Toggle| toggle.applies(&server.name.value, &load.name.value);
+            suite.toggles.iter().map(of).collect()
+        })
+        .collect()
+}
+
+fn nothing_left(suite: &Suite, profile: Option<&Profile>) -> Diagnostic {
+    let own = profile.and_then(|profile| profile.matrix.exclude.last());
+    let span = own
+        .or(suite.matrix.exclude.last())
+        .map_or(0..0, |exclude| exclude.span.clone());
+    Diagnostic::error(suite::NO_CELLS, "no cell is left to measure", span)
+        .help("[matrix] takes out all that there is, or lists nothing in `include`")
 }
 
 fn matches_nothing(message: &str, selector: &At<Selector>) -> Diagnostic {
@@ -96,151 +587,20 @@ fn matches_nothing(message: &str, selector: &At<Selector>) -> Diagnostic {
         .help("no cell has all of these values; a toggle may not apply to this server or load")
 }
 
-/// A baseline that no cell of the whole matrix is.
-fn missing_baseline(suite: &Suite, run: &Run, all: &[Names<'_>]) -> Option<Diagnostic> {
-    let baseline = run.baseline.as_ref()?;
-    let exists = all
-        .iter()
-        .any(|cell| all.iter().any(|other| is_baseline(suite, run, cell, other)));
-    (!exists).then(|| {
-        Diagnostic::error(
-            suite::NO_CELLS,
-            "no cell is this baseline",
-            baseline.span.clone(),
-        )
-        .help("it is excluded, or a toggle does not apply to this server")
-    })
-}
-
-/// More cells than this are a mistake: at a second each they would run for a day.
-const MOST_CELLS: usize = 100_000;
-
-/// Counts the cells before there are any.
-fn too_many(suite: &Suite) -> Result<(), Vec<Diagnostic>> {
-    let of = |server: &Server, load: &Load| {
-        suite
-            .toggles
-            .iter()
-            .filter(|toggle| toggle.applies(&server.name.value, &load.name.value))
-            .fold(1usize, |cells, toggle| {
-                cells.saturating_mul(toggle.values.len())
-            })
-    };
-    let pairs = suite
-        .servers
-        .iter()
-        .flat_map(|server| suite.loads.iter().map(move |load| (server, load)));
-    let cells = pairs.fold(0usize, |cells, (server, load)| {
-        cells.saturating_add(of(server, load))
-    });
-    if cells <= MOST_CELLS {
-        return Ok(());
-    }
-    let span = suite
-        .toggles
-        .last()
-        .map_or(0..0, |toggle| toggle.name.span.clone());
-    Err(vec![
-        Diagnostic::error(
-            suite::BAD_VALUE,
-            format!("the toggles multiply to {cells} cells, and {MOST_CELLS} are the most"),
-            span,
-        )
-        .help("give toggles fewer values, or only to some servers or loads"),
-    ])
-}
-
-fn product<'a>(
-    suite: &'a Suite,
-    (server_at, server): (usize, &'a Server),
-    (load_at, load): (usize, &'a Load),
-    all: &mut Vec<Names<'a>>,
-) {
-    let mut cells = vec![Names {
-        server,
-        toggles: Vec::new(),
-        load,
-        order: vec![server_at],
-    }];
-    for toggle in &suite.toggles {
-        if !toggle.applies(&server.name.value, &load.name.value) {
-            for cell in &mut cells {
-                cell.order.push(0);
-            }
-            continue;
-        }
-        cells = cells
-            .into_iter()
-            .flat_map(|cell| {
-                toggle.values.iter().enumerate().map(move |(at, value)| {
-                    let mut cell = cell.clone();
-                    cell.toggles.push((toggle, value));
-                    cell.order.push(at);
-                    cell
-                })
-            })
-            .collect();
-    }
-    for cell in &mut cells {
-        cell.order.push(load_at);
-    }
-    all.extend(cells);
-}
-
-/// `--only` and `--skip`: several values of one axis are alternatives.
-fn selected(cell: &Names<'_>, options: &Options) -> bool {
-    let has = |(axis, value): &(String, String)| cell.axis(axis) == Some(value);
-    let wanted = options.only.iter().all(|(axis, _)| {
-        options
-            .only
-            .iter()
-            .filter(|(other, _)| other == axis)
-            .any(has)
-    });
-    wanted && !options.skip.iter().any(has)
-}
-
 /// That `--only` and `--skip` name axes and values that the suite has.
 pub(super) fn check_options(suite: &Suite, options: &Options) -> Result<(), String> {
     for (axis, value) in options.only.iter().chain(&options.skip) {
-        let known: Vec<&str> = match axis.as_str() {
-            "server" => suite
-                .servers
+        let Some(known) = values_of(suite, axis) else {
+            let toggles = suite
+                .toggles
                 .iter()
-                .map(|server| server.name.value.as_str())
-                .collect(),
-            "load" => suite
-                .loads
-                .iter()
-                .map(|load| load.name.value.as_str())
-                .collect(),
-            _ => {
-                let toggle = suite
-                    .toggles
-                    .iter()
-                    .find(|toggle| toggle.name.value == *axis);
-                let toggle = toggle.ok_or_else(|| {
-                    let axes: Vec<&str> = ["server", "load"]
-                        .into_iter()
-                        .chain(
-                            suite
-                                .toggles
-                                .iter()
-                                .map(|toggle| toggle.name.value.as_str()),
-                        )
-                        .collect();
-                    format!(
-                        "the suite {} has no axis `{axis}`; {}",
-                        suite.name,
-                        one_of(&axes)
-                    )
-                })?;
-                toggle
-                    .values
-                    .iter()
-                    .map(|value| value.name.value.as_str())
-                    .collect()
-            }
+                .map(|toggle| toggle.name.value.as_str());
+            let axes: Vec<&str> = ["server", "load"].into_iter().chain(toggles).collect();
+            return Err(format!(
+                "the suite {} has no axis `{axis}`; {}",
+                suite.name,
+                one_of(&axes)
+            ));
         };
         if !known.contains(&value.as_str()) {
             return Err(format!(
@@ -251,44 +611,4 @@ pub(super) fn check_options(suite: &Suite, options: &Options) -> Result<(), Stri
         }
     }
     Ok(())
-}
-
-/// Tells each cell the one that it is compared with: the cell that differs from
-/// it only in the axes that `baseline` names (by default, the first server with
-/// the first values, under the same load).
-pub(super) fn baselines(suite: &Suite, run: &Run, names: &[Names<'_>], cells: &mut [Cell]) {
-    for (cell, at) in names.iter().enumerate() {
-        let found = names
-            .iter()
-            .position(|candidate| is_baseline(suite, run, at, candidate));
-        cells[cell].baseline = found
-            .filter(|found| *found != cell)
-            .map(|found| cells[found].id.clone());
-    }
-}
-
-fn is_baseline(suite: &Suite, run: &Run, cell: &Names<'_>, candidate: &Names<'_>) -> bool {
-    let named = run.baseline.as_ref().map(|baseline| &baseline.value);
-    let first_server = suite
-        .servers
-        .first()
-        .map(|server| server.name.value.as_str());
-    let wanted = |axis: &str, first: Option<&str>| -> Option<String> {
-        match named {
-            Some(selector) => match selector.axis(axis) {
-                Some(values) => values.first().cloned(),
-                None => cell.axis(axis).or(first).map(str::to_owned),
-            },
-            None if axis == "load" => cell.axis(axis).map(str::to_owned),
-            None => first.map(str::to_owned),
-        }
-    };
-    let same =
-        |axis: &str, first: Option<&str>| wanted(axis, first).as_deref() == candidate.axis(axis);
-    same("server", first_server)
-        && same("load", None)
-        && candidate.toggles.iter().all(|(toggle, _)| {
-            let first = toggle.values.first().map(|value| value.name.value.as_str());
-            same(&toggle.name.value, first)
-        })
 }

@@ -1,21 +1,31 @@
 //! From a suite to what is to be done. `matrix` multiplies servers, toggles and
-//! loads into the names of cells, `expand` renders each cell into the spec,
-//! `schedule` puts the trials in order. Pure: the same suite, options and
+//! loads into coordinates, `draft` finds which layer's keys hold in a cell,
+//! `expand` renders them into the spec, `schedule` puts the trials in order. Pure: the same suite, options and
 //! environment give the same plan.
 
+mod base;
+mod draft;
 mod expand;
-mod finish;
+mod figure;
+mod identity;
 mod matrix;
+mod process;
 mod render;
 mod schedule;
 mod tools;
+mod work;
 
 pub use schedule::{estimate, schedule};
 
 use crate::diagnostic::Diagnostic;
-use crate::spec::{Axis, Order, RunSettings, Spec};
-use crate::suite::{self, Profile, Run, Suite};
-use std::collections::BTreeMap;
+use crate::ids::CellId;
+use crate::spec::{Axis, Cell, CpuShares, Order, RunSettings, Spec};
+use crate::suite::{self, Profile, Repetitions, Run, Suite};
+use expand::Common;
+use figure::Figures;
+use matrix::{Matrix, Positions};
+use render::Renderer;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::time::Duration;
 
@@ -60,25 +70,140 @@ impl std::error::Error for PlanError {}
 
 /// Resolves every cell of a suite.
 pub fn spec(suite: &Suite, options: &Options) -> Result<Spec, PlanError> {
-    let profile = profile(suite, options)?;
-    matrix::check_options(suite, options).map_err(PlanError::Option)?;
-    let run = profile.map_or_else(
-        || suite.run.clone(),
-        |profile| suite.run.overlaid(&profile.run),
-    );
-    let names = matrix::cells(suite, profile, &run, options).map_err(PlanError::Suite)?;
-    let mut cells =
-        expand::cells(suite, profile, &run, options, &names).map_err(PlanError::Suite)?;
-    matrix::baselines(suite, &run, &names, &mut cells);
-    Ok(Spec {
-        suite: suite.name.clone(),
-        title: suite.title.clone(),
-        description: suite.description.clone(),
-        profile: profile.map(|profile| profile.name.clone()),
-        run: settings(&run, options),
-        axes: axes(suite),
-        cells,
-    })
+    let mut plan = Plan::new(suite, options)?;
+    let cells: Vec<Cell> = plan.cells().collect();
+    let mut spec = plan.head();
+    if plan.mistakes.is_empty() {
+        spec.cells = cells;
+        Ok(spec)
+    } else {
+        Err(PlanError::Suite(plan.mistakes))
+    }
+}
+
+/// A suite's cells, resolved one at a time: a plan of many cells takes no more memory than
+/// their coordinates.
+pub struct Plan<'a> {
+    suite: &'a Suite,
+    profile: Option<&'a Profile>,
+    run: Run,
+    options: &'a Options,
+    figures: Figures<'a>,
+    matrix: Matrix<'a>,
+    renderer: Renderer,
+    /// The cell that each is compared with, by positions.
+    baselines: Vec<Option<u32>>,
+    /// The ids of cells that others are compared with, once they are known.
+    ids: HashMap<usize, CellId>,
+    /// What was found wrong so far, each once.
+    pub mistakes: Vec<Diagnostic>,
+}
+
+impl<'a> Plan<'a> {
+    /// Finds the cells of a suite. What is wrong with single cells is found as they are made.
+    pub fn new(suite: &'a Suite, options: &'a Options) -> Result<Self, PlanError> {
+        let profile = profile(suite, options)?;
+        matrix::check_options(suite, options).map_err(PlanError::Option)?;
+        let run = profile.map_or_else(
+            || suite.run.clone(),
+            |profile| suite.run.overlaid(&profile.run),
+        );
+        let figures = Figures::new(suite, &run);
+        let matrix =
+            Matrix::new(suite, profile, &run, options, &figures).map_err(PlanError::Suite)?;
+        let positions = Positions::of(suite, &run);
+        let baselines = (0..matrix.len())
+            .map(|cell| {
+                let baseline = matrix.baseline(&positions, cell)?;
+                u32::try_from(baseline).ok().filter(|_| baseline != cell)
+            })
+            .collect();
+        Ok(Self {
+            suite,
+            profile,
+            run,
+            options,
+            figures,
+            matrix,
+            renderer: Renderer::new(&options.env, &suite.services),
+            baselines,
+            ids: HashMap::new(),
+            mistakes: Vec::new(),
+        })
+    }
+
+    /// How many cells there are.
+    pub fn len(&self) -> usize {
+        self.matrix.len()
+    }
+
+    /// Whether `--only` and `--skip` left none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The cells, in the order of the file. What is wrong with one is added to `mistakes`.
+    pub fn cells(&mut self) -> impl Iterator<Item = Cell> {
+        let mut is_baseline = vec![false; self.len()];
+        for baseline in self.baselines.iter().flatten() {
+            is_baseline[*baseline as usize] = true;
+        }
+        (0..self.len()).map(move |at| {
+            let mut cell = self.cell(at);
+            if is_baseline[at] {
+                self.ids.entry(at).or_insert_with(|| cell.id.clone());
+            }
+            cell.baseline = self.baselines[at].map(|baseline| self.id(baseline as usize));
+            cell
+        })
+    }
+
+    fn id(&mut self, at: usize) -> CellId {
+        if let Some(id) = self.ids.get(&at) {
+            return id.clone();
+        }
+        let id = self.cell(at).id;
+        self.ids.insert(at, id.clone());
+        id
+    }
+
+    fn cell(&mut self, at: usize) -> Cell {
+        let common = Common {
+            suite: self.suite,
+            profile: self.profile,
+            run: &self.run,
+            options: self.options,
+            figures: &self.figures,
+        };
+        let (cell, mistakes) = expand::cell(common, &self.matrix.names(at), &mut self.renderer);
+        // The same mistake shows in many cells; it is said of the first.
+        for mistake in mistakes {
+            let known =
+                |other: &Diagnostic| other.code == mistake.code && other.labels == mistake.labels;
+            if !self.mistakes.iter().any(known) {
+                self.mistakes.push(mistake);
+            }
+        }
+        cell
+    }
+
+    /// Everything of the spec but its cells.
+    pub fn head(&mut self) -> Spec {
+        let suite = self.suite;
+        let base = base::of(suite, &mut self.renderer, &mut self.mistakes);
+        Spec {
+            suite: suite.name.clone(),
+            title: suite.title.clone(),
+            description: suite.description.clone(),
+            profile: self.profile.map(|profile| profile.name.clone()),
+            run: settings(&self.run, self.options),
+            axes: axes(suite),
+            runtimes: base.runtimes,
+            services: base.services,
+            published: base.published,
+            cells: Vec::new(),
+        }
+    }
 }
 
 fn profile<'a>(suite: &'a Suite, options: &Options) -> Result<Option<&'a Profile>, PlanError> {
@@ -111,7 +236,7 @@ fn one_of(known: &[&str]) -> String {
 
 fn settings(run: &Run, options: &Options) -> RunSettings {
     RunSettings {
-        repetitions: options.repetitions.unwrap_or_else(|| finish::trials(run)),
+        repetitions: options.repetitions.unwrap_or_else(|| work::trials(run)),
         order: match run.order {
             None | Some(suite::Order::Shuffled) => Order::Shuffled,
             Some(suite::Order::Sequential) => Order::Sequential,
@@ -123,6 +248,15 @@ fn settings(run: &Run, options: &Options) -> RunSettings {
         sample_interval: run.sample_interval.unwrap_or(Duration::from_millis(100)),
         max_errors: run.max_errors.unwrap_or(0.001),
         allow_public: run.allow_public.unwrap_or(false),
+        auto: options.repetitions.is_none() && run.repetitions == Some(Repetitions::Auto),
+        target: run.target.unwrap_or(0.02),
+        min_effect: run.min_effect.unwrap_or(0.02),
+        max_warmup: run.max_warmup.unwrap_or(Duration::from_mins(1)),
+        budget: run.budget,
+        cpus: run.cpus.map(|cpus| CpuShares {
+            server: cpus.server,
+            generator: cpus.generator,
+        }),
     }
 }
 

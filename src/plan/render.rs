@@ -1,72 +1,278 @@
-//! Templates of one cell, rendered. What is known only when a process starts
-//! goes through as a mark.
+//! Templates, rendered for a cell. What is known only when a process starts goes
+//! through as a mark. Each template is compiled once, and rendered once for all
+//! the cells that give the names in it the same values.
 
-use super::expand::{Expansion, Layer};
+use super::matrix::Names;
 use crate::diagnostic::Diagnostic;
-use crate::spec::Text;
+use crate::spec::{Symbol, Text};
 use crate::suite::{self, Template};
-use minijinja::context;
-use std::ops::Range;
+use minijinja::value::Value;
+use minijinja::{Environment, UndefinedBehavior};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
 
-impl Expansion<'_> {
-    /// Renders a template for this cell.
-    pub(super) fn text(&mut self, template: &Template) -> Text {
-        let source = &template.value;
-        if !["{{", "{%", "{#"].iter().any(|open| source.contains(open)) {
-            return Text::literal(source);
+/// Who is asking: what a template may depend on beside the caller's environment.
+#[derive(Clone, Copy)]
+pub(super) struct Asker<'a> {
+    /// The cell; none for runtimes and services, which belong to no cell.
+    pub(super) names: Option<&'a Names<'a>>,
+    /// The value of the toggle whose setting the template stands in.
+    pub(super) value: Option<&'a str>,
+    /// Whether the process has a runtime.
+    pub(super) runtime: bool,
+    /// The processes of the server that are started, with their counts.
+    pub(super) ports: &'a [(&'a str, u32)],
+    /// The version of the runtime that is being built.
+    pub(super) version: Option<&'a str>,
+}
+
+impl Asker<'_> {
+    /// One who is no cell and no runtime.
+    pub(super) const NOBODY: Self = Self {
+        names: None,
+        value: None,
+        runtime: false,
+        ports: &[],
+        version: None,
+    };
+}
+
+/// A rendered template, or what is wrong with it and what to do.
+type Rendered = Result<Text, (String, &'static str)>;
+
+/// Renders templates, and remembers what it rendered.
+pub(super) struct Renderer {
+    environment: Environment<'static>,
+    /// The marks of the caller's variables.
+    env: Value,
+    /// The marks of the services' ports.
+    services: Value,
+    /// By the place of the template in memory, which the suite keeps as long as the plan.
+    known: HashMap<usize, Known>,
+}
+
+struct Known {
+    /// Its name in the environment; none where it is plain text.
+    compiled: Option<String>,
+    /// The names that it uses, `toggles.NAME` each for itself.
+    uses: Vec<String>,
+    /// What came of it, by the values of these names.
+    rendered: HashMap<String, Rendered>,
+}
+
+/// Whether a text is more than itself.
+pub(super) fn is_template(text: &str) -> bool {
+    ["{{", "{%", "{#"].iter().any(|open| text.contains(open))
+}
+
+impl Renderer {
+    pub(super) fn new(env: &BTreeMap<String, String>, services: &[suite::Service]) -> Self {
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        let env = env
+            .keys()
+            .map(|name| (name.as_str(), Text::mark(&Symbol::Env(name.clone()))));
+        let services = services.iter().map(|service| {
+            let name = &service.name.value;
+            let port = Text::mark(&Symbol::ServicePort(name.clone()));
+            (name.as_str(), Value::from_pairs([("port", port)]))
+        });
+        Self {
+            environment,
+            env: Value::from_pairs(env),
+            services: Value::from_pairs(services),
+            known: HashMap::new(),
         }
-        let context = match self.layer {
-            Layer::Toggle(_, value) => context! { value, ..self.context.clone() },
-            Layer::Own | Layer::Override => self.context.clone(),
-        };
-        let (message, help) = match self.environment.render_str(source, context) {
-            Ok(rendered) => match Text::from_marked(&rendered) {
-                Some(text) => return text,
-                None => (
-                    "what is known only when a process starts was changed".to_owned(),
-                    "`port`, `dir`, `cpus` and `env` can be inserted, but not computed with",
-                ),
-            },
-            Err(error) => {
-                let detail = error
-                    .detail()
-                    .map_or_else(|| error.kind().to_string(), str::to_owned);
-                let help = if error.kind() == minijinja::ErrorKind::UndefinedError {
-                    "a toggle is defined only for the servers and loads that it applies to, and \
-                     `env.NAME` only where the variable is set; `| default('…')` gives another value"
-                } else {
-                    "`port`, `dir`, `cpus` and `env` can be inserted, but not computed with"
-                };
-                (detail, help)
+    }
+
+    /// Renders a template that lives as long as the plan.
+    pub(super) fn render(&mut self, template: &Template, asker: Asker<'_>) -> Rendered {
+        let place = std::ptr::from_ref(template) as usize;
+        let environment = &mut self.environment;
+        let known = self
+            .known
+            .entry(place)
+            .or_insert_with(|| Known::new(environment, place, &template.value));
+        let key = known.key(asker);
+        if let Some(rendered) = known.rendered.get(&key) {
+            return rendered.clone();
+        }
+        let compiled = known
+            .compiled
+            .as_ref()
+            .and_then(|name| environment.get_template(name).ok());
+        let rendered = match compiled {
+            None => Ok(Text::literal(&template.value)),
+            Some(compiled) => {
+                let context = context(&known.uses, asker, &self.env, &self.services);
+                finish(compiled.render(context))
             }
         };
-        self.mistakes.push(
-            Diagnostic::error(
-                suite::BAD_TEMPLATE,
-                format!(
-                    "this cannot be rendered for `{}` under `{}`: {message}",
-                    self.names.server.name.value, self.names.load.name.value
-                ),
-                template.span.clone(),
-            )
-            .help(help),
-        );
-        Text::default()
+        known.rendered.insert(key, rendered.clone());
+        rendered
+    }
+}
+
+impl Known {
+    fn new(environment: &mut Environment<'static>, place: usize, source: &str) -> Self {
+        let name = place.to_string();
+        // What does not parse has been complained of when the suite was read.
+        let compiled = is_template(source)
+            && environment
+                .add_template_owned(name.clone(), source.to_owned())
+                .is_ok();
+        let uses = environment
+            .get_template(&name)
+            .ok()
+            .filter(|_| compiled)
+            .map_or_else(Vec::new, |template| {
+                let mut uses: Vec<String> =
+                    template.undeclared_variables(true).into_iter().collect();
+                uses.sort();
+                uses
+            });
+        Self {
+            compiled: compiled.then_some(name),
+            uses,
+            rendered: HashMap::new(),
+        }
     }
 
-    /// A text that must be whole before any process starts.
-    pub(super) fn whole(&mut self, text: &Text, span: &Range<usize>, what: &str) -> String {
-        if let Some(text) = text.as_literal() {
-            return text.to_owned();
+    /// The values that decide what comes of it, in one text.
+    fn key(&self, asker: Asker<'_>) -> String {
+        let mut key = String::new();
+        for name in &self.uses {
+            let (root, rest) = name.split_once('.').unwrap_or((name, ""));
+            let axis = |axis| asker.names.and_then(|names| names.axis(axis)).unwrap_or("");
+            let value = match root {
+                "server" | "load" => axis(root),
+                "value" => asker.value.unwrap_or(""),
+                "version" => asker.version.unwrap_or(""),
+                "runtime" => {
+                    if asker.runtime {
+                        "1"
+                    } else {
+                        "0"
+                    }
+                }
+                "toggles" if !rest.is_empty() => axis(rest),
+                "toggles" => {
+                    let toggles = asker.names.map_or(&[][..], |names| &names.toggles);
+                    for (_, value) in toggles {
+                        push(&mut key, &value.name.value);
+                    }
+                    continue;
+                }
+                "ports" => {
+                    for (process, count) in asker.ports {
+                        push(&mut key, process);
+                        // Writing to a String cannot fail.
+                        let _ = write!(key, "{count}");
+                    }
+                    continue;
+                }
+                _ => continue,
+            };
+            push(&mut key, value);
         }
-        self.mistakes.push(
-            Diagnostic::error(
-                suite::BAD_TEMPLATE,
-                format!("`port`, `dir`, `cpus` and `env` have no value yet in {what}"),
-                span.clone(),
-            )
-            .help("they are known when a trial starts its process"),
-        );
-        String::new()
+        key
     }
+}
+
+fn push(key: &mut String, value: &str) {
+    key.push_str(value);
+    key.push('\0');
+}
+
+/// What a template sees: only what it uses.
+fn context(uses: &[String], asker: Asker<'_>, env: &Value, services: &Value) -> Value {
+    let mut context: BTreeMap<&str, Value> = BTreeMap::new();
+    for name in uses {
+        let root = name.split_once('.').map_or(name.as_str(), |(root, _)| root);
+        let mark = |symbol: Symbol| Some(Value::from(Text::mark(&symbol)));
+        let value = match root {
+            "port" => mark(Symbol::Port),
+            "dir" => mark(Symbol::Dir),
+            "cpus" => mark(Symbol::Cpus),
+            "index" => mark(Symbol::Index),
+            "cache" => mark(Symbol::Cache),
+            "bin" => mark(Symbol::Bin),
+            "runtime" if asker.runtime => mark(Symbol::Runtime),
+            "version" => asker.version.map(Value::from),
+            "value" => asker.value.map(Value::from),
+            "server" | "load" => asker
+                .names
+                .and_then(|names| names.axis(root))
+                .map(Value::from),
+            "toggles" => asker.names.map(toggles),
+            "ports" => Some(ports(asker.ports)),
+            "env" => Some(env.clone()),
+            "services" => Some(services.clone()),
+            _ => None,
+        };
+        if let Some(value) = value {
+            context.insert(root, value);
+        }
+    }
+    Value::from_pairs(context)
+}
+
+fn toggles(names: &Names<'_>) -> Value {
+    let toggles = names.toggles.iter();
+    Value::from_pairs(
+        toggles.map(|(toggle, value)| (toggle.name.value.as_str(), value.name.value.as_str())),
+    )
+}
+
+fn ports(processes: &[(&str, u32)]) -> Value {
+    Value::from_pairs(processes.iter().map(|(process, count)| {
+        let of = |at| Text::mark(&Symbol::Ports((*process).to_owned(), at as usize));
+        (*process, (0..*count).map(of).collect::<Value>())
+    }))
+}
+
+const NOT_COMPUTED: &str =
+    "`port`, `dir`, `cpus`, `runtime`, `env` and ports can be inserted, but not computed with";
+
+fn finish(rendered: Result<String, minijinja::Error>) -> Rendered {
+    match rendered {
+        Ok(rendered) => Text::from_marked(&rendered).ok_or_else(|| {
+            (
+                "what is known only when a process starts was changed".to_owned(),
+                NOT_COMPUTED,
+            )
+        }),
+        Err(error) => {
+            let detail = error
+                .detail()
+                .map_or_else(|| error.kind().to_string(), str::to_owned);
+            let help = if error.kind() == minijinja::ErrorKind::UndefinedError {
+                "a toggle is defined only for the servers and loads that it applies to, `runtime` only where a \
+                 server has one, and `env.NAME` only where the variable is set; `| default('…')` gives another value"
+            } else {
+                NOT_COMPUTED
+            };
+            Err((detail, help))
+        }
+    }
+}
+
+/// What is said of a template that cannot be rendered.
+pub(super) fn mistake(
+    template: &Template,
+    names: Option<&Names<'_>>,
+    (message, help): (String, &'static str),
+) -> Diagnostic {
+    let cell = names.map_or_else(String::new, |names| {
+        format!(
+            " for `{}` under `{}`",
+            names.server.name.value, names.load.name.value
+        )
+    });
+    Diagnostic::error(
+        suite::BAD_TEMPLATE,
+        format!("this cannot be rendered{cell}: {message}"),
+        template.span.clone(),
+    )
+    .help(help)
 }

@@ -1,11 +1,14 @@
 //! Programs that suites often require: how each tells its version, and the line
 //! that installs it on Debian and its kin. A suite's `[tools]` come first.
 
+use crate::spec;
+use crate::suite::{self, Suite};
+
 /// A well-known program.
-pub(super) struct Known {
-    pub(super) name: &'static str,
-    pub(super) probe: &'static [&'static str],
-    pub(super) install: &'static str,
+struct Known {
+    name: &'static str,
+    probe: &'static [&'static str],
+    install: &'static str,
 }
 
 /// The table.
@@ -72,7 +75,31 @@ const KNOWN: &[Known] = &[
     },
 ];
 
+/// A requirement with what is known of its program: how it tells its version, what installs it.
+pub(super) fn requirement(suite: &Suite, requirement: &suite::Requirement) -> spec::Requirement {
+    let (name, at_least) = match requirement {
+        suite::Requirement::Env(name) => return spec::Requirement::Env { name: name.clone() },
+        suite::Requirement::File(path) => return spec::Requirement::File { path: path.clone() },
+        suite::Requirement::Tool { name, at_least } => (name, at_least),
+    };
+    let tool = suite.tools.iter().find(|tool| tool.name == *name);
+    let known = known(name);
+    let probe = tool
+        .and_then(|tool| tool.probe.clone())
+        .or_else(|| known.map(|known| known.probe.iter().map(ToString::to_string).collect()))
+        .unwrap_or_else(|| vec![name.clone(), "--version".to_owned()]);
+    let install = tool
+        .and_then(|tool| tool.install.clone())
+        .or_else(|| known.map(|known| known.install.to_owned()));
+    spec::Requirement::Tool {
+        name: name.clone(),
+        at_least: at_least.clone(),
+        probe,
+        install,
+    }
+}
+
 /// What is known of a program.
-pub(super) fn known(name: &str) -> Option<&'static Known> {
+fn known(name: &str) -> Option<&'static Known> {
     KNOWN.iter().find(|known| known.name == name)
 }

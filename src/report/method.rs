@@ -182,7 +182,8 @@ fn commands(cell: &Cell) -> String {
     let mut out = String::new();
     for build in &cell.builds {
         for command in &build.commands {
-            let line = shell_line(command.iter().map(String::as_str));
+            let words: Vec<String> = command.iter().map(ToString::to_string).collect();
+            let line = shell_line(words.iter().map(String::as_str));
             let _ = writeln!(out, "(cd {} && {line})  # built once", quote(&build.cwd));
         }
     }

@@ -9,7 +9,7 @@ use crate::process::GuardProgram;
 use crate::record::{End, Outcome, Step, Trial, metric};
 use crate::server::requirement::probe;
 use crate::server::{Place, build};
-use crate::spec::{Build, Cell, Planned, Spec};
+use crate::spec::{self, Build, Cell, Planned, Spec};
 use crate::store::{RunFolder, StoreError};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -143,7 +143,7 @@ async fn build_all(
                 commands: wanted
                     .commands
                     .iter()
-                    .map(|words| words.join(" "))
+                    .map(|words| spec::line(words))
                     .collect(),
             });
             let logs = records

@@ -3,7 +3,7 @@
 //! environment, since compilers and package managers live by it.
 
 use crate::process::{CommandError, GuardProgram, Launch, command, tail};
-use crate::spec::Build;
+use crate::spec::{Build, Fill};
 use std::path::Path;
 use std::time::Duration;
 
@@ -28,13 +28,18 @@ pub async fn build(
     ledgers: &Path,
     program: &GuardProgram,
 ) -> Result<(), BuildError> {
+    let env = inherited();
+    let fill = Fill {
+        env: env.iter().cloned().collect(),
+        ..Fill::default()
+    };
     let failed = |reason: String, log_tail| Err(BuildError { reason, log_tail });
     for (index, words) in build.commands.iter().enumerate() {
         let log = logs.join(format!("{}.log", index + 1));
         let launch = Launch {
             role: "build".to_owned(),
-            command: words.clone(),
-            env: inherited(),
+            command: words.iter().map(|word| word.fill(&fill)).collect(),
+            env: env.clone(),
             cwd: folder.join(&build.cwd),
             log: log.clone(),
             log_cap: Launch::LOG_CAP,

@@ -5,12 +5,23 @@
 //! to the suite's folder, and what is known only when a process starts
 //! (its port, its scratch folder) is left symbolic in [`Text`].
 
+mod gate;
+mod load;
+mod process;
 mod text;
 
+pub use gate::{Bound, Figure, Limit, Published};
+pub use load::{
+    Amount, Arrivals, Expect, FileRef, Http, LoadSpec, MixRequest, Pace, Request, SearchLimit,
+    Stage, Tls,
+};
+pub use process::{
+    Build, ProcessSpec, Ready, ReadyBy, Requirement, Runtime, Scope, Service, Skip, StopPolicy,
+};
 pub use text::{Fill, Symbol, Text};
 
 use crate::ids::{CellId, TrialId, VariantId};
-use crate::units::nanos;
+use crate::units::{nanos, optional_nanos};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -29,6 +40,15 @@ pub struct Spec {
     pub run: RunSettings,
     /// The axes in file order: first the servers, then the toggles, then the loads.
     pub axes: Vec<Axis>,
+    /// The runtimes that cells use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runtimes: Vec<Runtime>,
+    /// The services that cells need, each before those that need it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<Service>,
+    /// The reports whose figures stand beside those of cells.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Published>,
     /// Every cell, in file order. Also those that are skipped.
     pub cells: Vec<Cell>,
 }
@@ -78,6 +98,60 @@ pub struct RunSettings {
     pub max_errors: f64,
     /// Whether addresses that are neither loopback nor private may be loaded.
     pub allow_public: bool,
+    /// Whether trials are added until the intervals are narrow enough; `repetitions` is then the most.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub auto: bool,
+    /// The half width of an interval that is narrow enough, a share of 1.
+    #[serde(default = "two_per_cent", skip_serializing_if = "is_two_per_cent")]
+    pub target: f64,
+    /// The smallest change that is called one, a share of 1.
+    #[serde(default = "two_per_cent", skip_serializing_if = "is_two_per_cent")]
+    pub min_effect: f64,
+    /// The longest warm-up, where one is looked for.
+    #[serde(
+        rename = "max_warmup_ns",
+        with = "nanos",
+        default = "a_minute",
+        skip_serializing_if = "is_a_minute"
+    )]
+    pub max_warmup: Duration,
+    /// The time that the whole run may take.
+    #[serde(
+        rename = "budget_ns",
+        with = "optional_nanos",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub budget: Option<Duration>,
+    /// CPUs of servers and of the generator; none is found for the machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<CpuShares>,
+}
+
+fn two_per_cent() -> f64 {
+    0.02
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_two_per_cent(share: &f64) -> bool {
+    share.total_cmp(&two_per_cent()).is_eq()
+}
+
+fn a_minute() -> Duration {
+    Duration::from_mins(1)
+}
+
+fn is_a_minute(duration: &Duration) -> bool {
+    *duration == a_minute()
+}
+
+/// How many CPUs each side gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuShares {
+    /// Of a server's processes; none is what is left.
+    pub server: Option<u32>,
+    /// Of the load generator; none is what is left.
+    pub generator: Option<u32>,
 }
 
 /// In which order the trials run.
@@ -111,16 +185,28 @@ pub struct Cell {
     pub load_label: String,
     /// The cell that its ratios refer to; none for the baseline itself.
     pub baseline: Option<CellId>,
+    /// The revision of the repository that it is built from; none is what lies there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<Text>,
     /// What must be on the machine.
     pub requires: Vec<Requirement>,
-    /// Commands that are run before the first trial, in `processes[0].cwd`.
+    /// Commands that are run before the first trial.
     pub builds: Vec<Build>,
+    /// The services that it needs, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<String>,
+    /// Where it already runs; then nothing is started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
     /// What is started. The one that listens is [`Cell::front`].
     pub processes: Vec<ProcessSpec>,
     /// The role of the process that is loaded.
     pub front: String,
     /// When the server counts as ready.
     pub ready: Ready,
+    /// Commands that are run in each trial between ready and load, in the front's `cwd`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prepare: Vec<Vec<Text>>,
     /// The load.
     pub work: LoadSpec,
     /// How many trials it has.
@@ -130,8 +216,20 @@ pub struct Cell {
     pub trial_timeout: Duration,
     /// The command that tells the version of what is measured.
     pub probe: Option<Vec<String>>,
+    /// The limits that it is held to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<Limit>,
+    /// What others published of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Figure>,
     /// Why it cannot run on this machine, where that is so.
     pub skip: Option<Skip>,
+}
+
+/// A command as people read it, its symbols as a suite writes them.
+pub fn line(words: &[Text]) -> String {
+    let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+    words.join(" ")
 }
 
 impl Cell {
@@ -152,192 +250,6 @@ pub struct Choice {
     pub value: String,
     /// How people see the value.
     pub label: String,
-}
-
-/// Why a cell does not run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Skip {
-    /// What is missing.
-    pub reason: String,
-    /// The line that mends it, where one is known.
-    pub install: Option<String>,
-}
-
-/// Something that must be on the machine, checked before anything starts.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase", tag = "kind")]
-pub enum Requirement {
-    /// A program on the PATH, perhaps in a version at least this.
-    Tool {
-        /// The program's name.
-        name: String,
-        /// The least version, dotted numbers.
-        at_least: Option<String>,
-        /// The command that prints its version.
-        probe: Vec<String>,
-        /// The line that installs it.
-        install: Option<String>,
-    },
-    /// An environment variable that is set and not empty.
-    Env {
-        /// Its name.
-        name: String,
-    },
-    /// A file, relative to the suite's folder.
-    File {
-        /// Its path.
-        path: String,
-    },
-}
-
-impl Requirement {
-    /// The requirement as a suite writes it.
-    pub fn text(&self) -> String {
-        match self {
-            Self::Tool {
-                name,
-                at_least: Some(version),
-                ..
-            } => format!("{name} >= {version}"),
-            Self::Tool { name, .. } => name.clone(),
-            Self::Env { name } => format!("env {name}"),
-            Self::File { path } => path.clone(),
-        }
-    }
-}
-
-/// A list of commands that make a server ready to be started. It is run once
-/// for all the cells in which it is the same.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Build {
-    /// Where it runs, relative to the suite's folder.
-    pub cwd: String,
-    /// The commands, split into arguments.
-    pub commands: Vec<Vec<String>>,
-    /// When it has hung.
-    #[serde(rename = "timeout_ns", with = "nanos")]
-    pub timeout: Duration,
-}
-
-/// One process that a cell starts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ProcessSpec {
-    /// Its name within the server; `server` where there is only one.
-    pub role: String,
-    /// The program and its arguments.
-    pub command: Vec<Text>,
-    /// Where it runs, relative to the suite's folder.
-    pub cwd: Text,
-    /// What the suite sets. PATH, HOME, LANG and TMPDIR come from the caller,
-    /// PORT is always set, and nothing else is inherited.
-    pub env: Vec<(String, Text)>,
-    /// Which of the four inherited variables, and of those that the suite set, are taken away.
-    pub unset_env: Vec<String>,
-    /// The address that it listens on, and that will be loaded.
-    pub address: String,
-    /// A fixed port; none is an automatic one.
-    pub port: Option<u16>,
-    /// How it is asked to end.
-    pub stop: StopPolicy,
-}
-
-/// How a process is asked to end, and how long it may take.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StopPolicy {
-    /// The signal's name, such as `SIGTERM`.
-    pub signal: String,
-    /// After this its whole tree is killed.
-    #[serde(rename = "grace_ns", with = "nanos")]
-    pub grace: Duration,
-}
-
-/// When a server counts as ready: a request to the address that will be loaded
-/// gets this status.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ready {
-    /// The path that is asked for.
-    pub path: Text,
-    /// The status that is waited for. None takes any answer but 502, 503 and
-    /// 504, which a server gives while it still starts.
-    pub status: Option<u16>,
-    /// When it is given up.
-    #[serde(rename = "timeout_ns", with = "nanos")]
-    pub timeout: Duration,
-}
-
-/// What is sent, how much of it, and what must come back.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LoadSpec {
-    /// The request.
-    pub request: Request,
-    /// What a response must be like to count.
-    pub expect: Expect,
-    /// Connections of the closed loop; each has one request in flight.
-    pub connections: u32,
-    /// How much is sent.
-    pub amount: Amount,
-    /// Load before the measured phase, on the same connections.
-    #[serde(rename = "warmup_ns", with = "nanos")]
-    pub warmup: Duration,
-    /// After this a request has failed, and the longest that the drain waits.
-    #[serde(rename = "timeout_ns", with = "nanos")]
-    pub timeout: Duration,
-    /// Whether a connection carries more than one request.
-    pub keep_alive: bool,
-}
-
-/// How much load a trial makes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Amount {
-    /// New requests are begun for this long.
-    #[serde(rename = "duration_ns", with = "nanos")]
-    Duration(Duration),
-    /// Exactly this many requests are sent.
-    Requests(u64),
-}
-
-/// One HTTP request, as bytes of the suite.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Request {
-    /// Such as `GET`.
-    pub method: String,
-    /// The request target, byte for byte as the suite writes it.
-    pub path: Text,
-    /// In the order and case of the suite. Host and Content-Length are added where they are missing.
-    pub headers: Vec<(String, Text)>,
-    /// The body; none sends none.
-    pub body: Option<String>,
-}
-
-/// What a response must be like. Names of headers are in lower case.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Expect {
-    /// The status.
-    pub status: u16,
-    /// The whole body, after decoding of its content-encoding.
-    pub body: Option<String>,
-    /// Words in the decoded body.
-    pub contains: Option<String>,
-    /// The least size of the decoded body, in bytes.
-    pub min_size: Option<u64>,
-    /// Headers that must be there, with this value.
-    pub headers: Vec<(String, String)>,
-    /// Headers that must not be there.
-    pub no_headers: Vec<String>,
-}
-
-impl Default for Expect {
-    fn default() -> Self {
-        Self {
-            status: 200,
-            body: None,
-            contains: None,
-            min_size: None,
-            headers: Vec::new(),
-            no_headers: Vec::new(),
-        }
-    }
 }
 
 /// One trial in the order of the run.

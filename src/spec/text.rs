@@ -5,6 +5,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// What is known only when a process starts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -88,7 +89,8 @@ enum Part {
 /// symbol as `{{ port }}`, and reads back to the same.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Text {
-    parts: Vec<Part>,
+    /// Shared, since the cells of a matrix have most of their texts in common.
+    parts: Arc<[Part]>,
 }
 
 /// The values of a process's symbols. What a cell has nothing of is empty.
@@ -157,27 +159,33 @@ impl Text {
         if pieces.len().is_multiple_of(2) {
             return None;
         }
-        let mut this = Self::default();
+        let mut parts = Vec::new();
         for (index, piece) in pieces.into_iter().enumerate() {
             if index % 2 == 0 {
-                this.push(piece);
+                push(&mut parts, piece);
                 continue;
             }
-            this.parts.push(Part::Symbol(Symbol::named(piece)?));
+            parts.push(Part::Symbol(Symbol::named(piece)?));
         }
-        Some(this)
+        Some(Self::of(parts))
     }
 
     /// A text without symbols.
     pub fn literal(text: impl Into<String>) -> Self {
-        let mut this = Self::default();
-        this.push(&text.into());
-        this
+        let mut parts = Vec::new();
+        push(&mut parts, &text.into());
+        Self::of(parts)
+    }
+
+    fn of(parts: Vec<Part>) -> Self {
+        Self {
+            parts: parts.into(),
+        }
     }
 
     /// The text, where it has no symbols.
     pub fn as_literal(&self) -> Option<&str> {
-        match self.parts.as_slice() {
+        match &*self.parts {
             [] => Some(""),
             [Part::Literal(text)] => Some(text),
             _ => None,
@@ -208,7 +216,7 @@ impl Text {
     /// The text with its symbols filled in; a variable that is not set is nothing.
     pub fn fill(&self, fill: &Fill) -> String {
         let mut out = String::new();
-        for part in &self.parts {
+        for part in self.parts.iter() {
             match part {
                 Part::Literal(text) => out.push_str(text),
                 Part::Symbol(symbol) => out.push_str(&fill.value(symbol)),
@@ -216,23 +224,27 @@ impl Text {
         }
         out
     }
+}
 
-    fn push(&mut self, text: &str) {
-        if text.is_empty() {
-            return;
-        }
-        match self.parts.last_mut() {
-            Some(Part::Literal(last)) => last.push_str(text),
-            _ => self.parts.push(Part::Literal(text.to_owned())),
-        }
+/// Puts text behind what is there.
+fn push(parts: &mut Vec<Part>, text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    match parts.last_mut() {
+        Some(Part::Literal(last)) => last.push_str(text),
+        _ => parts.push(Part::Literal(text.to_owned())),
     }
 }
 
 impl fmt::Display for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for part in &self.parts {
+        for part in self.parts.iter() {
             match part {
-                Part::Literal(text) => f.write_str(&text.replace("{{", BRACES))?,
+                Part::Literal(text) if text.contains("{{") => {
+                    f.write_str(&text.replace("{{", BRACES))?;
+                }
+                Part::Literal(text) => f.write_str(text)?,
                 Part::Symbol(symbol) => write!(f, "{{{{ {symbol} }}}}")?,
             }
         }
@@ -243,13 +255,13 @@ impl fmt::Display for Text {
 impl From<&str> for Text {
     /// Reads what [`Text`]'s `Display` writes.
     fn from(text: &str) -> Self {
-        let mut this = Self::default();
+        let mut parts = Vec::new();
         let mut rest = text;
         while let Some(at) = rest.find("{{") {
-            this.push(&rest[..at]);
+            push(&mut parts, &rest[..at]);
             rest = &rest[at..];
             if let Some(after) = rest.strip_prefix(BRACES) {
-                this.push("{{");
+                push(&mut parts, "{{");
                 rest = after;
                 continue;
             }
@@ -258,16 +270,16 @@ impl From<&str> for Text {
                 .and_then(|inside| inside.split_once(" }}"))
                 .and_then(|(name, after)| Some((Symbol::named(name)?, after)));
             if let Some((symbol, after)) = named {
-                this.parts.push(Part::Symbol(symbol));
+                parts.push(Part::Symbol(symbol));
                 rest = after;
             } else {
                 // One brace only: the next one may open a symbol.
-                this.push("{");
+                push(&mut parts, "{");
                 rest = &rest[1..];
             }
         }
-        this.push(rest);
-        this
+        push(&mut parts, rest);
+        Self::of(parts)
     }
 }
 
@@ -350,10 +362,10 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_reads_back(pieces in prop::collection::vec("[a-z{} ']{0,6}|port", 0..6), symbols in prop::collection::vec(0usize..5, 6)) {
-            let mut text = Text::default();
+            let mut parts = Vec::new();
             for (piece, symbol) in pieces.iter().zip(symbols) {
-                text.push(piece);
-                text.parts.push(Part::Symbol(match symbol {
+                push(&mut parts, piece);
+                parts.push(Part::Symbol(match symbol {
                     0 => Symbol::Port,
                     1 => Symbol::Runtime,
                     2 => Symbol::Env("A_B".to_owned()),
@@ -361,6 +373,7 @@ mod tests {
                     _ => Symbol::ServicePort("db".to_owned()),
                 }));
             }
+            let text = Text::of(parts);
             prop_assert_eq!(Text::from(text.to_string().as_str()), text);
         }
     }

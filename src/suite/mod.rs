@@ -14,7 +14,9 @@ mod template;
 mod written;
 
 pub use code::CODES;
-pub(crate) use code::{BAD_REQUEST, BAD_TEMPLATE, BAD_VALUE, CONFLICT, MISSING, NO_CELLS};
+pub(crate) use code::{
+    BAD_REQUEST, BAD_TEMPLATE, BAD_VALUE, CONFLICT, MISSING, NO_CELLS, NO_EFFECT, UNKNOWN_NAME,
+};
 pub use describe::json_schema;
 pub use model::{
     Amount, Arrivals, At, Body, Bound, Combine, Command, CpuShares, ExpectKeys, File, Gate, Http,
@@ -45,11 +47,7 @@ pub fn check(source: &SourceText, name: &str, folder: &Path) -> Checked {
     let (suite, more) = resolve::suite(recovered.file, name, folder);
     // Of a file that is half unread, what seems missing or unknown may stand in the other half.
     let keep = |diagnostic: &Diagnostic| {
-        recovered.is_toml
-            || !matches!(
-                diagnostic.code,
-                MISSING | code::UNKNOWN_NAME | code::NO_EFFECT
-            )
+        recovered.is_toml || !matches!(diagnostic.code, MISSING | UNKNOWN_NAME | NO_EFFECT)
     };
     diagnostics.extend(more.into_iter().filter(keep));
     let bad = diagnostics

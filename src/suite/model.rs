@@ -503,9 +503,9 @@ pub enum Amount {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
     /// As it is written.
-    Text(String),
+    Text(Template),
     /// JSON, as it is sent.
-    Json(String),
+    Json(Template),
     /// A file's content.
     File(File),
 }

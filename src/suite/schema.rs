@@ -241,7 +241,12 @@ macro_rules! with_server_keys {
             #[schemars(example = &"node --version")]
             pub(super) probe: Opt<Words>,
         }
+    };
+}
 
+/// Takes these keys out of a table that holds more.
+macro_rules! taken_server_keys {
+    ($($name:ident),+) => {$(
         impl $name {
             /// The keys that all that is started have in common, taken out.
             pub(super) fn take_common(&mut self) -> Common {
@@ -269,8 +274,10 @@ macro_rules! with_server_keys {
                 }
             }
         }
-    };
+    )+};
 }
+
+taken_server_keys!(Server, Process, Service);
 
 with_server_keys! {
     /// The keys that servers, processes and services have in common.
@@ -416,7 +423,12 @@ macro_rules! with_setting_keys {
             /// What must come back.
             pub(super) expect: Opt<Expect>,
         }
+    };
+}
 
+/// Takes these keys out of a table that holds more.
+macro_rules! taken_setting_keys {
+    ($($name:ident),+) => {$(
         impl $name {
             /// The keys of a setting, taken out.
             pub(super) fn take_setting(&mut self) -> Setting {
@@ -446,8 +458,10 @@ macro_rules! with_setting_keys {
                 }
             }
         }
-    };
+    )+};
 }
+
+taken_setting_keys!(Toggle);
 
 with_setting_keys! {
     /// What a toggle's value, or an override, sets.
@@ -529,7 +543,12 @@ macro_rules! with_request_keys {
             /// What must come back for a response to count.
             pub(super) expect: Opt<Expect>,
         }
+    };
+}
 
+/// Takes these keys out of a table that holds more.
+macro_rules! taken_request_keys {
+    ($($name:ident),+) => {$(
         impl $name {
             /// The keys of the request, taken out.
             pub(super) fn take_request(&mut self) -> Request {
@@ -545,8 +564,10 @@ macro_rules! with_request_keys {
                 }
             }
         }
-    };
+    )+};
 }
+
+taken_request_keys!(Load, MixRequest);
 
 with_request_keys! {
     /// A request and what must come back.

@@ -29,13 +29,12 @@ impl Resolver {
             headers.push((at("Content-Type"), at("application/json")));
         }
         if template.as_ref().is_some_and(|template| template.value)
-            && let Some(At {
-                value: Body::Text(text) | Body::Json(text),
-                span,
-            }) = &body
+            && let Some(Body::Text(text) | Body::Json(text)) = body.as_ref().map(|body| &body.value)
         {
-            let text = Spanned::new(span.clone(), text.clone());
-            self.template(text, Place::Own);
+            self.template(
+                Spanned::new(text.span.clone(), text.value.clone()),
+                Place::Own,
+            );
         }
         LoadKeys {
             method: self.method(request.method),
@@ -71,7 +70,10 @@ impl Resolver {
         }
         if let Some(text) = text {
             let span = text.span();
-            return Some(At::new(Body::Text(text.into_inner()), span));
+            return Some(At::new(
+                Body::Text(At::new(text.into_inner(), span.clone())),
+                span,
+            ));
         }
         if let Some(file) = file {
             let span = file.span();
@@ -80,7 +82,7 @@ impl Resolver {
         let json = json?;
         let span = json.span();
         match as_json(&json.into_inner().0) {
-            Ok(text) => Some(At::new(Body::Json(text), span)),
+            Ok(text) => Some(At::new(Body::Json(At::new(text, span.clone())), span)),
             Err(message) => {
                 self.say(
                     Diagnostic::error(code::BAD_VALUE, message, span)

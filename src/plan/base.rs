@@ -1,0 +1,225 @@
+//! What a suite's cells stand on and have in common: runtimes, services, published reports.
+
+use super::render::{Asker, Renderer, mistake};
+use super::tools;
+use crate::diagnostic::Diagnostic;
+use crate::spec::{
+    self, Build, ProcessSpec, Published, Ready, ReadyBy, Runtime, Scope, StopPolicy, Text,
+};
+use crate::suite::{self, At, Command, ReadyKeys, Scratch, ServerKeys, Suite, Template};
+use std::time::Duration;
+
+pub(super) struct Base {
+    pub(super) runtimes: Vec<Runtime>,
+    pub(super) services: Vec<spec::Service>,
+    pub(super) published: Vec<Published>,
+}
+
+pub(super) fn of(suite: &Suite, renderer: &mut Renderer, mistakes: &mut Vec<Diagnostic>) -> Base {
+    let mut base = Renderings {
+        suite,
+        renderer,
+        mistakes,
+        asker: Asker::NOBODY,
+    };
+    let runtimes = suite
+        .runtimes
+        .iter()
+        .flat_map(|runtime| base.runtime(runtime))
+        .collect();
+    let services = suite
+        .services
+        .iter()
+        .map(|service| base.service(service))
+        .collect();
+    let published = suite
+        .published
+        .iter()
+        .map(|report| Published {
+            name: report.name.clone(),
+            source: report.source.clone(),
+            note: report.note.clone(),
+        })
+        .collect();
+    Base {
+        runtimes,
+        services,
+        published,
+    }
+}
+
+/// Renders what belongs to no cell.
+struct Renderings<'r, 'a> {
+    suite: &'a Suite,
+    renderer: &'r mut Renderer,
+    mistakes: &'r mut Vec<Diagnostic>,
+    asker: Asker<'a>,
+}
+
+impl<'a> Renderings<'_, 'a> {
+    fn runtime(&mut self, runtime: &'a suite::Runtime) -> Vec<Runtime> {
+        runtime
+            .versions
+            .iter()
+            .map(|version| {
+                self.asker = Asker {
+                    version: Some(&version.value),
+                    ..Asker::NOBODY
+                };
+                let made = Runtime {
+                    name: format!("{}-{}", runtime.name.value, version.value),
+                    version: version.value.clone(),
+                    requires: self.requires(&runtime.requires),
+                    build: self.commands(runtime.build.as_ref()),
+                    bin: runtime.bin.iter().map(|bin| self.text(bin)).collect(),
+                    probe: runtime.probe.as_ref().map(|probe| self.words(probe)),
+                };
+                self.asker = Asker::NOBODY;
+                made
+            })
+            .collect()
+    }
+
+    fn service(&mut self, service: &'a suite::Service) -> spec::Service {
+        let keys = &service.keys;
+        self.asker = Asker {
+            runtime: keys.runtime.is_some(),
+            ..Asker::NOBODY
+        };
+        let cwd = keys
+            .cwd
+            .as_ref()
+            .map_or_else(|| Text::literal("."), |cwd| self.text(cwd));
+        let runtime = keys.runtime.as_ref().map(|runtime| runtime.value.clone());
+        let commands = self.commands(keys.build.as_ref());
+        let builds = (!commands.is_empty()).then(|| Build {
+            revision: None,
+            runtime: runtime.clone(),
+            cwd: cwd.to_string(),
+            commands,
+            inputs: keys.build_inputs.as_ref().map(|inputs| texts(inputs)),
+            timeout: keys.build_timeout.unwrap_or(Duration::from_mins(15)),
+        });
+        spec::Service {
+            label: service.label.clone(),
+            scope: match service.scope {
+                suite::Scope::Suite => Scope::Suite,
+                suite::Scope::Trial => Scope::Trial,
+            },
+            requires: self.requires(keys.requires.as_deref().unwrap_or_default()),
+            builds: builds.into_iter().collect(),
+            setup: service
+                .setup
+                .iter()
+                .map(|command| self.words(command))
+                .collect(),
+            process: self.process(&service.name.value, keys, cwd),
+            probe: keys.probe.as_ref().map(|probe| self.words(probe)),
+        }
+    }
+
+    fn process(&mut self, role: &str, keys: &'a ServerKeys, cwd: Text) -> ProcessSpec {
+        let named = |names: &Option<Vec<At<String>>>| texts(names.as_deref().unwrap_or_default());
+        ProcessSpec {
+            role: role.to_owned(),
+            command: keys
+                .command
+                .as_ref()
+                .map_or_else(Vec::new, |command| self.words(command)),
+            cwd,
+            env: self.table(&keys.env),
+            unset_env: named(&keys.unset_env),
+            address: keys
+                .address
+                .clone()
+                .unwrap_or_else(|| "127.0.0.1".to_owned()),
+            port: keys.port,
+            stop: StopPolicy {
+                signal: keys
+                    .stop_signal
+                    .clone()
+                    .unwrap_or_else(|| "SIGTERM".to_owned()),
+                grace: keys.stop_grace.unwrap_or(Duration::from_secs(5)),
+            },
+            runtime: keys.runtime.as_ref().map(|runtime| runtime.value.clone()),
+            pass_env: named(&keys.pass_env),
+            secret: named(&keys.secret),
+            files: self.table(&keys.files),
+            copy: keys
+                .scratch
+                .as_ref()
+                .is_some_and(|scratch| scratch.value == Scratch::Copy),
+            needs: named(&keys.needs),
+            count: 1,
+            ready: Some(self.ready(&keys.ready)),
+            prepare: self.commands(keys.prepare.as_ref()),
+        }
+    }
+
+    /// A service is ready when it says so, else when its port takes a connection.
+    fn ready(&mut self, keys: &'a ReadyKeys) -> Ready {
+        let command = keys
+            .command
+            .as_ref()
+            .map(|command| ReadyBy::Command(self.words(command)));
+        let log = keys.log.as_ref().map(|log| ReadyBy::Log(self.text(log)));
+        let path = keys.path.as_ref().map(|path| self.text(path));
+        Ready {
+            status: keys
+                .status
+                .as_ref()
+                .map(|status| status.value)
+                .or(path.is_some().then_some(200)),
+            by: command.or(log).or(path.is_none().then_some(ReadyBy::Tcp)),
+            path: path.unwrap_or_else(|| Text::literal("/")),
+            timeout: keys
+                .timeout
+                .as_ref()
+                .map_or(Duration::from_secs(30), |timeout| timeout.value),
+        }
+    }
+
+    fn requires(&self, requires: &[At<suite::Requirement>]) -> Vec<spec::Requirement> {
+        requires
+            .iter()
+            .map(|requirement| tools::requirement(self.suite, &requirement.value))
+            .collect()
+    }
+
+    fn table(&mut self, table: &'a [(At<String>, Template)]) -> Vec<(String, Text)> {
+        table
+            .iter()
+            .map(|(name, text)| (name.value.clone(), self.text(text)))
+            .collect()
+    }
+
+    fn commands(&mut self, commands: Option<&'a At<Vec<Command>>>) -> Vec<Vec<Text>> {
+        let commands = commands.map(|commands| &commands.value);
+        commands
+            .into_iter()
+            .flatten()
+            .map(|command| self.words(command))
+            .collect()
+    }
+
+    fn words(&mut self, command: &'a Command) -> Vec<Text> {
+        command.value.iter().map(|word| self.text(word)).collect()
+    }
+
+    fn text(&mut self, template: &'a Template) -> Text {
+        self.renderer
+            .render(template, self.asker)
+            .unwrap_or_else(|problem| {
+                let mistake = mistake(template, None, problem);
+                let known = |other: &Diagnostic| other.labels == mistake.labels;
+                if !self.mistakes.iter().any(known) {
+                    self.mistakes.push(mistake);
+                }
+                Text::default()
+            })
+    }
+}
+
+fn texts(names: &[At<String>]) -> Vec<String> {
+    names.iter().map(|name| name.value.clone()).collect()
+}

@@ -1,0 +1,66 @@
+//! What a cell is called, and the hash of everything that could change a figure.
+
+use super::matrix::Names;
+use crate::ids::{CellId, VariantId, hex};
+use crate::spec::{Build, Choice, LoadSpec, ProcessSpec, Ready, Text};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+
+/// Everything that could change a figure. Its hash tells two cells apart.
+#[derive(Serialize)]
+pub(super) struct Identity<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) revision: Option<&'a Text>,
+    pub(super) builds: &'a [Build],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    pub(super) services: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) url: Option<&'a str>,
+    /// A fixed port is as good as any other.
+    #[serde(serialize_with = "without_ports")]
+    pub(super) processes: &'a [ProcessSpec],
+    pub(super) ready: &'a Ready,
+    #[serde(skip_serializing_if = "<[Vec<Text>]>::is_empty")]
+    pub(super) prepare: &'a [Vec<Text>],
+    pub(super) work: &'a LoadSpec,
+}
+
+fn without_ports<S: serde::Serializer>(
+    processes: &[ProcessSpec],
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    to.collect_seq(processes.iter().map(|process| ProcessSpec {
+        port: None,
+        ..process.clone()
+    }))
+}
+
+pub(super) fn ids(names: &Names<'_>, identity: &Identity<'_>) -> (VariantId, CellId) {
+    let variant = variant(names);
+    let text = serde_json::to_vec(identity).unwrap_or_default();
+    let hash = hex(&Sha256::digest(&text)[..6]);
+    let id = CellId(format!("{variant}@{}#{hash}", names.load.name.value));
+    (VariantId(variant), id)
+}
+
+fn variant(names: &Names<'_>) -> String {
+    let mut variant = names.server.name.value.clone();
+    for (toggle, value) in &names.toggles {
+        // Writing to a String cannot fail.
+        let _ = write!(variant, "/{}={}", toggle.name.value, value.name.value);
+    }
+    variant
+}
+
+pub(super) fn choices(names: &Names<'_>) -> Vec<Choice> {
+    names
+        .toggles
+        .iter()
+        .map(|(toggle, value)| Choice {
+            toggle: toggle.name.value.clone(),
+            value: value.name.value.clone(),
+            label: value.label.clone(),
+        })
+        .collect()
+}

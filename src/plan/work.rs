@@ -1,0 +1,353 @@
+//! What a cell sends: the request or the mix, how fast and how much of it, and what must come back.
+
+use super::draft::{Layer, LoadDraft, Wish};
+use super::expand::Expansion;
+use crate::diagnostic::Diagnostic;
+use crate::spec::{
+    Amount, Arrivals, Expect, FileRef, Http, LoadSpec, MixRequest, Pace, Ready, Request,
+    SearchLimit, Stage, Text, Tls,
+};
+use crate::suite::{self, Body, Repetitions, Run, Setting};
+use std::ops::Range;
+use std::time::Duration;
+
+type Settings<'s, 'a> = &'s [(Layer<'a>, &'a Setting)];
+
+impl<'a> Expansion<'_, 'a> {
+    pub(super) fn work(&mut self, draft: &LoadDraft<'a>, settings: Settings<'_, 'a>) -> LoadSpec {
+        self.layer = Layer::Own;
+        let load = &self.names.load.keys;
+        let profile = self.common.profile;
+        let request = self.request(draft);
+        let expect = self.expect(draft);
+        let mix = self.mix(settings);
+        let pace = draft.pace.map(|pace| self::pace(&pace.what.value));
+        let http = draft.http.map_or(Http::One, |http| match http.what.value {
+            suite::Http::One => Http::One,
+            suite::Http::Two => Http::Two,
+        });
+        self.fits_together(draft, http);
+        let most = if pace.is_some() { 1000 } else { 64 };
+        // A profile is said of every load; a toggle, whose name stands in the report, knows better.
+        let own = draft
+            .connections
+            .filter(|connections| !matches!(connections.layer, Layer::Own));
+        let connections = own
+            .map(|connections| connections.what.value)
+            .or(profile.and_then(|profile| profile.connections))
+            .or(draft.connections.map(|connections| connections.what.value));
+        LoadSpec {
+            request,
+            expect,
+            connections: connections.unwrap_or(most),
+            amount: self.amount(),
+            warmup: profile
+                .and_then(|profile| profile.warmup)
+                .or(load.warmup)
+                .or(self.common.run.warmup)
+                .unwrap_or(Duration::from_secs(5)),
+            timeout: profile
+                .and_then(|profile| profile.timeout)
+                .or(load.timeout)
+                .unwrap_or(Duration::from_secs(10)),
+            keep_alive: draft.keep_alive.is_none_or(|keep| keep.what.value),
+            generator: load
+                .generator
+                .as_ref()
+                .map(|generator| generator.value.clone())
+                .filter(|generator| generator != "built-in"),
+            mix,
+            arrivals: match load.arrivals.as_ref().map(|arrivals| arrivals.value) {
+                Some(suite::Arrivals::Poisson) => Arrivals::Poisson,
+                Some(suite::Arrivals::Uniform) | None => Arrivals::Uniform,
+            },
+            pace: self.limited(pace),
+            http,
+            streams: draft.streams.map_or(1, |streams| streams.what.value),
+            pipelining: load.pipelining.as_ref().map_or(1, |at| at.value),
+            tls: draft.tls.map(|tls| Tls {
+                ca: tls.what.value.ca.clone(),
+                server_name: tls.what.value.server_name.clone(),
+                insecure: tls.what.value.insecure,
+            }),
+            rounds: load.rounds.as_ref().map_or(1, |at| at.value),
+        }
+    }
+
+    fn amount(&self) -> Amount {
+        let profile = self.common.profile;
+        let own = self.names.load.keys.amount;
+        match own.unwrap_or(suite::Amount::Duration(Duration::from_secs(30))) {
+            suite::Amount::Duration(duration) => Amount::Duration(
+                profile
+                    .and_then(|profile| profile.max_duration)
+                    .map_or(duration, |most| duration.min(most)),
+            ),
+            suite::Amount::Requests(requests) => Amount::Requests(
+                profile
+                    .and_then(|profile| profile.max_requests)
+                    .map_or(requests, |most| requests.min(most)),
+            ),
+        }
+    }
+
+    /// Stages that a profile wants shorter get shorter alike.
+    fn limited(&self, pace: Option<Pace>) -> Option<Pace> {
+        let most = self.common.profile.and_then(|profile| profile.max_duration);
+        match (pace?, most) {
+            (Pace::Stages(stages), Some(most)) => {
+                let total: Duration = stages.iter().map(|stage| stage.duration).sum();
+                let factor = most.as_secs_f64() / total.as_secs_f64();
+                let shorter = |stage: Stage| Stage {
+                    duration: stage.duration.mul_f64(factor.min(1.0)),
+                    ..stage
+                };
+                Some(Pace::Stages(stages.into_iter().map(shorter).collect()))
+            }
+            (pace, _) => Some(pace),
+        }
+    }
+
+    /// The requests of the load's mix, each with the load's keys below and the settings on top.
+    fn mix(&mut self, settings: Settings<'_, 'a>) -> Vec<MixRequest> {
+        let suite = self.common.suite;
+        let load = &self.names.load.keys;
+        let Some(name) = &load.mix else {
+            return Vec::new();
+        };
+        let Some(mix) = suite.mixes.iter().find(|mix| mix.name.value == name.value) else {
+            return Vec::new();
+        };
+        mix.requests
+            .iter()
+            .map(|one| {
+                let mut draft = LoadDraft::default();
+                self.layer = Layer::Own;
+                self.lay_load(&mut draft, load);
+                self.lay_load(&mut draft, &one.keys);
+                for (layer, setting) in settings {
+                    self.layer = *layer;
+                    self.lay_load(&mut draft, &setting.load);
+                }
+                // What toggles disagree on was said of the load itself.
+                self.conflicts.clear();
+                self.layer = Layer::Own;
+                MixRequest {
+                    request: self.request(&draft),
+                    path_file: one.path_file.as_ref().map(|file| file_ref(&file.value)),
+                    weight: one.weight,
+                    expect: self.expect(&draft),
+                }
+            })
+            .collect()
+    }
+
+    fn request(&mut self, draft: &LoadDraft<'a>) -> Request {
+        let path = draft.path.map_or_else(
+            || Text::literal("/"),
+            |path| self.text(path.what, path.layer),
+        );
+        if let Some(target) = path.as_literal()
+            && let Err((message, help)) = suite::check_target(target)
+        {
+            let span = draft
+                .path
+                .map_or(&self.names.load.name.span, |path| &path.what.span);
+            self.mistakes.push(
+                Diagnostic::error(
+                    suite::BAD_REQUEST,
+                    format!("the path \"{target}\": {message}"),
+                    span.clone(),
+                )
+                .help(help),
+            );
+        }
+        let (body, body_file) = self.body(draft);
+        Request {
+            method: draft.method.unwrap_or("GET").to_owned(),
+            path,
+            headers: self.wanted(&draft.headers),
+            body,
+            body_file,
+        }
+    }
+
+    fn body(&mut self, draft: &LoadDraft<'a>) -> (Option<Text>, Option<FileRef>) {
+        let Some(body) = draft.body else {
+            return (None, None);
+        };
+        match &body.value {
+            Body::File(file) => (None, Some(file_ref(file))),
+            Body::Text(text) | Body::Json(text) if draft.template => {
+                (Some(self.text(text, Layer::Own)), None)
+            }
+            Body::Text(text) | Body::Json(text) => (Some(Text::literal(&text.value)), None),
+        }
+    }
+
+    fn expect(&mut self, draft: &LoadDraft<'a>) -> Expect {
+        let headers = draft
+            .expect_headers
+            .iter()
+            .filter_map(|wish| {
+                let template = wish.set?;
+                let text = self.text(template, wish.layer);
+                let value = self.whole(&text, &template.span, "`expect.headers`");
+                Some((wish.name.to_owned(), value))
+            })
+            .collect();
+        let absent = |wish: &&Wish<'_>| wish.set.is_none();
+        Expect {
+            status: draft.status.map_or(200, |status| status.what.value),
+            body: draft.expect_body.map(|body| body.what.value.clone()),
+            contains: draft.contains.map(|text| text.what.value.clone()),
+            min_size: draft.min_size.map(|size| size.what.value),
+            headers,
+            no_headers: draft
+                .expect_headers
+                .iter()
+                .filter(absent)
+                .map(|wish| wish.name.to_owned())
+                .collect(),
+        }
+    }
+
+    /// Keys of a load that have a meaning only beside others.
+    fn fits_together(&mut self, draft: &LoadDraft<'a>, http: Http) {
+        let load = &self.names.load.keys;
+        if let Some(arrivals) = &load.arrivals
+            && draft.pace.is_none()
+        {
+            self.no_effect(
+                "arrivals are spread only in an open loop",
+                &arrivals.span,
+                "add `rate = …`, `stages` or `search`, or take it out",
+            );
+        }
+        if let Some(streams) = draft.streams
+            && http == Http::One
+        {
+            self.no_effect(
+                "only HTTP/2 has streams",
+                &streams.what.span,
+                "add `http = \"2\"`, or use `pipelining` or more `connections`",
+            );
+        }
+        if let Some(pipelining) = &load.pipelining
+            && http == Http::Two
+        {
+            self.no_effect(
+                "HTTP/2 has streams instead of pipelining",
+                &pipelining.span,
+                "use `streams`",
+            );
+        }
+        let closes = draft.keep_alive.filter(|keep| !keep.what.value);
+        let ahead = load
+            .pipelining
+            .as_ref()
+            .filter(|pipelining| pipelining.value > 1)
+            .map(|pipelining| &pipelining.span)
+            .or(draft
+                .streams
+                .filter(|streams| streams.what.value > 1)
+                .map(|streams| &streams.what.span));
+        if let (Some(closes), Some(ahead)) = (closes, ahead) {
+            self.mistakes.push(
+                Diagnostic::error(
+                    suite::CONFLICT,
+                    "a connection that carries one request has no others in flight",
+                    ahead.clone(),
+                )
+                .label("several at a time")
+                .and(closes.what.span.clone(), "one a connection")
+                .help("take one of them out"),
+            );
+        }
+        let body_is_text = draft
+            .body
+            .is_some_and(|body| !matches!(body.value, Body::File(_)));
+        if let Some(template) = load.template.as_ref().filter(|template| template.value)
+            && !body_is_text
+            && load.mix.is_none()
+        {
+            self.no_effect(
+                "there is no body here that could be a template",
+                &template.span,
+                "add `body = \"…\"` or `json = { … }`",
+            );
+        }
+    }
+
+    fn no_effect(&mut self, message: &str, span: &Range<usize>, help: &str) {
+        self.mistakes
+            .push(Diagnostic::error(suite::NO_EFFECT, message, span.clone()).help(help));
+    }
+
+    /// A load may want fewer trials than the run; a profile or the caller that names
+    /// a number wants no cell to have more.
+    pub(super) fn repetitions(&self) -> u32 {
+        if let Some(repetitions) = self.common.options.repetitions {
+            return repetitions;
+        }
+        let of_run = trials(self.common.run);
+        let own = self.names.load.keys.repetitions.unwrap_or(of_run);
+        let profile = self.common.profile;
+        match profile.and_then(|profile| profile.run.repetitions) {
+            Some(Repetitions::Number(most)) => own.min(most),
+            Some(Repetitions::Auto) | None => own,
+        }
+    }
+
+    pub(super) fn trial_timeout(&self, ready: &Ready, work: &LoadSpec) -> Duration {
+        let load = &self.names.load.keys;
+        load.trial_timeout.unwrap_or_else(|| match work.amount {
+            Amount::Duration(_) => {
+                2 * (ready.timeout + work.warmup + work.length() * work.rounds)
+                    + Duration::from_mins(1)
+            }
+            Amount::Requests(_) => Duration::from_mins(30),
+        })
+    }
+}
+
+/// The trials that a run asks for; where their number is found, the most there may be.
+pub(super) fn trials(run: &Run) -> u32 {
+    match run.repetitions {
+        Some(Repetitions::Number(number)) => number,
+        Some(Repetitions::Auto) => run.max_repetitions.unwrap_or(30),
+        None => 10,
+    }
+}
+
+fn file_ref(file: &suite::File) -> FileRef {
+    FileRef {
+        path: file.path.clone(),
+        sha256: file.sha256.clone(),
+    }
+}
+
+fn pace(pace: &suite::Pace) -> Pace {
+    match pace {
+        suite::Pace::Rate(rate) => Pace::Rate(*rate),
+        suite::Pace::Stages(stages) => Pace::Stages(
+            stages
+                .iter()
+                .map(|stage| Stage {
+                    rate: stage.rate,
+                    duration: stage.duration,
+                    ramp: stage.ramp,
+                })
+                .collect(),
+        ),
+        suite::Pace::Search(limits) => Pace::Search(
+            limits
+                .iter()
+                .map(|(metric, bound)| SearchLimit {
+                    metric: metric.name.to_owned(),
+                    max: super::figure::bound(*bound),
+                })
+                .collect(),
+        ),
+    }
+}
