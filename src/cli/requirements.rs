@@ -1,60 +1,112 @@
-//! What a suite requires, looked at on this machine: cells that cannot run
-//! become skips with a reason and the line that mends it.
+//! What cells need, looked at on this machine: those that cannot run become skips
+//! with a reason and the line that mends it.
 
 use super::exit::Exit;
 use super::terminal::{say_error, say_line};
 use crate::process::GuardProgram;
-use crate::server::requirement::examine;
-use crate::spec::{Requirement, Spec};
-use std::collections::BTreeMap;
-use std::path::Path;
+use crate::run::beyond;
+use crate::server::requirement::{Findings, examine};
+use crate::spec::{Build, Cell, Requirement, Skip, Spec};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
 
-/// Marks the cells of `spec` that cannot run here. Returns what programs said of
-/// their versions, by name. `folder` is the suite's; in `scratch` they may print.
+/// What was found on this machine.
+pub(super) struct Machine {
+    findings: Findings,
+    /// The suite's folder.
+    folder: PathBuf,
+    /// What each folder is built with, as far as cells were judged.
+    builds: HashMap<String, Build>,
+}
+
+impl Machine {
+    /// Looks at requirements. `folder` is the suite's; in `scratch` programs may print.
+    pub(super) fn look(
+        requirements: &BTreeSet<Requirement>,
+        folder: &Path,
+        scratch: &Path,
+    ) -> Result<Self, Exit> {
+        let cannot = |error: std::io::Error| {
+            say_error(&format!(
+                "this machine cannot look at what the suite requires: {error}"
+            ));
+            Exit::Machine
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(cannot)?;
+        let folder = std::path::absolute(folder).map_err(cannot)?;
+        let program = GuardProgram::current();
+        let findings = runtime.block_on(examine(requirements, &folder, scratch, &program));
+        Ok(Self {
+            findings,
+            folder,
+            builds: HashMap::new(),
+        })
+    }
+
+    /// Why a cell cannot run on this machine, if so.
+    pub(super) fn missing(&self, cell: &Cell) -> Option<Skip> {
+        cell.requires
+            .iter()
+            .find_map(|requirement| self.findings.get(requirement)?.as_ref().err().cloned())
+            .or_else(|| self.missing_folder(cell))
+    }
+
+    /// Why this version of hotlap cannot carry a cell out, if so. Cells are judged in the order of the file.
+    pub(super) fn beyond(&mut self, cell: &Cell) -> Option<Skip> {
+        beyond(cell, &mut self.builds)
+    }
+
+    /// Forgets which cells were judged, to judge them again.
+    pub(super) fn begin_again(&mut self) {
+        self.builds.clear();
+    }
+
+    fn missing_folder(&self, cell: &Cell) -> Option<Skip> {
+        let missing = |cwd: &str| {
+            (!self.folder.join(cwd).is_dir()).then(|| Skip {
+                reason: format!("there is no folder {cwd}"),
+                install: None,
+            })
+        };
+        cell.processes
+            .iter()
+            .find_map(|process| missing(process.cwd.as_literal()?))
+    }
+
+    /// What programs said of their versions, by name.
+    pub(super) fn versions(&self) -> BTreeMap<String, String> {
+        let of = |(requirement, finding): (&Requirement, &Result<Option<String>, Skip>)| match (
+            requirement,
+            finding,
+        ) {
+            (Requirement::Tool { name, .. }, Ok(Some(version))) => {
+                Some((name.clone(), version.clone()))
+            }
+            _ => None,
+        };
+        self.findings.iter().filter_map(of).collect()
+    }
+}
+
+/// Marks the cells of `spec` that cannot run here. Returns what programs said of their versions.
 pub(super) fn apply(
     spec: &mut Spec,
     folder: &Path,
     scratch: &Path,
 ) -> Result<BTreeMap<String, String>, Exit> {
-    let cannot = |error: std::io::Error| {
-        say_error(&format!(
-            "this machine cannot look at what the suite requires: {error}"
-        ));
-        Exit::Machine
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(cannot)?;
-    let folder = std::path::absolute(folder).map_err(cannot)?;
-    Ok(runtime.block_on(look(spec, &folder, scratch, &GuardProgram::current())))
-}
-
-async fn look(
-    spec: &mut Spec,
-    folder: &Path,
-    scratch: &Path,
-    program: &GuardProgram,
-) -> BTreeMap<String, String> {
-    let wanted: Vec<Requirement> = spec
+    let wanted = spec
         .cells
         .iter()
-        .flat_map(|cell| cell.requires.clone())
+        .flat_map(|cell| cell.requires.iter().cloned())
         .collect();
-    let findings = examine(&wanted, folder, scratch, program).await;
-    let mut versions = BTreeMap::new();
-    for (requirement, finding) in &findings {
-        if let (Requirement::Tool { name, .. }, Ok(Some(version))) = (requirement, finding) {
-            versions.insert(name.clone(), version.clone());
-        }
-    }
+    let mut machine = Machine::look(&wanted, folder, scratch)?;
     for cell in &mut spec.cells {
-        cell.skip = cell
-            .requires
-            .iter()
-            .find_map(|requirement| findings.get(requirement)?.as_ref().err().cloned());
+        cell.skip = machine.missing(cell).or_else(|| machine.beyond(cell));
     }
-    versions
+    Ok(machine.versions())
 }
 
 /// With `--strict` a skip is an error.

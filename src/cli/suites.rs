@@ -2,12 +2,13 @@
 //! narrow them, and the diagnostics of each.
 
 use super::exit::Exit;
-use super::terminal::{say, say_error, say_line, style};
+use super::terminal::{say, say_error, say_line, say_warning, style};
 use crate::diagnostic::{Diagnostic, Severity, SourceText, render};
 use crate::plan::{self, PlanError};
-use crate::spec::Spec;
+use crate::spec::{Cell, Spec};
 use crate::suite::{self, Suite};
 use clap::Args;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Which cells, and how often.
@@ -44,7 +45,7 @@ impl Selection {
         all
     }
 
-    fn options(&self) -> plan::Options {
+    pub(super) fn options(&self) -> plan::Options {
         plan::Options {
             profile: self.profile.clone(),
             only: self.only.clone(),
@@ -79,6 +80,8 @@ pub(super) struct Read {
     pub(super) suite: Suite,
     /// Warnings that were shown.
     pub(super) warnings: usize,
+    /// What was said of it.
+    pub(super) said: Vec<String>,
 }
 
 /// A suite whose every cell is resolved.
@@ -163,6 +166,11 @@ pub(super) fn read(path: &Path) -> Result<Read, usize> {
             source,
             suite,
             warnings,
+            said: checked
+                .diagnostics
+                .into_iter()
+                .map(|diagnostic| diagnostic.message)
+                .collect(),
         }),
         None => Err(errors.max(1)),
     }
@@ -215,43 +223,79 @@ pub(super) fn resolve(read: &Read, selection: &Selection) -> Result<Spec, Wrong>
             messages: vec![message],
         },
     })?;
-    let mut messages = missing_folders(&spec, &read.suite.folder);
+    let mut disk = Disk::default();
+    spec.cells.iter().for_each(|cell| disk.add(cell));
+    let mut messages = disk.missing_files(&read.suite.folder);
     if spec.cells.is_empty() {
-        messages.push(format!(
-            "--only and --skip leave no cell of the suite {}",
-            spec.suite
-        ));
+        messages.push(nothing_selected(&spec.suite));
     }
-    if messages.is_empty() {
-        return Ok(spec);
+    if !messages.is_empty() {
+        return Err(Wrong {
+            diagnostics: Vec::new(),
+            messages,
+        });
     }
-    Err(Wrong {
-        diagnostics: Vec::new(),
-        messages,
-    })
+    for warning in disk.missing_folders(read) {
+        say_warning(&warning);
+    }
+    Ok(spec)
 }
 
-/// Folders whose names were rendered, and that are not there.
-fn missing_folders(spec: &Spec, folder: &Path) -> Vec<String> {
-    let mut missing: Vec<String> = spec
-        .cells
-        .iter()
-        .flat_map(|cell| {
-            cell.processes.iter().filter_map(move |process| {
-                let cwd = process.cwd.as_literal()?;
-                (!folder.join(cwd).is_dir()).then(|| {
-                    format!(
-                        "the server `{}` runs in {cwd}, and there is no such folder in {}",
-                        cell.server,
-                        folder.display()
-                    )
-                })
+pub(super) fn nothing_selected(suite: &str) -> String {
+    format!("--only and --skip leave no cell of the suite {suite}")
+}
+
+/// What cells expect to lie in the suite's folder, each once.
+#[derive(Debug, Default)]
+pub(super) struct Disk {
+    /// Servers with the folders that they run in.
+    folders: BTreeSet<(String, String)>,
+    /// Servers with the folders and the files there that are rendered for them.
+    files: BTreeSet<(String, String, String)>,
+}
+
+impl Disk {
+    /// Notes what a cell expects.
+    pub(super) fn add(&mut self, cell: &Cell) {
+        for process in &cell.processes {
+            let Some(cwd) = process.cwd.as_literal() else {
+                continue;
+            };
+            self.folders.insert((cell.server.clone(), cwd.to_owned()));
+            for (_, source) in &process.files {
+                if let Some(source) = source.as_literal() {
+                    let place = (cell.server.clone(), cwd.to_owned(), source.to_owned());
+                    self.files.insert(place);
+                }
+            }
+        }
+    }
+
+    /// Folders that are not there, but for those that were said when the suite was read.
+    pub(super) fn missing_folders(&self, read: &Read) -> Vec<String> {
+        let folder = &read.suite.folder;
+        self.folders
+            .iter()
+            .filter(|(_, cwd)| !folder.join(cwd).is_dir())
+            .filter(|(_, cwd)| !read.said.contains(&suite::no_folder(cwd)))
+            .map(|(server, cwd)| {
+                format!("the server `{server}` is skipped where it runs in {cwd}: there is no such folder")
             })
-        })
-        .collect();
-    missing.sort();
-    missing.dedup();
-    missing
+            .collect()
+    }
+
+    /// Files that are not there, though the folder is that they are in.
+    pub(super) fn missing_files(&self, folder: &Path) -> Vec<String> {
+        self.files
+            .iter()
+            .filter(|(_, cwd, file)| {
+                folder.join(cwd).is_dir() && !folder.join(cwd).join(file).is_file()
+            })
+            .map(|(server, cwd, file)| {
+                format!("`files` of the server `{server}` name {file}, and there is no such file in {cwd}")
+            })
+            .collect()
+    }
 }
 
 fn show(source: &SourceText, diagnostics: &[Diagnostic]) {

@@ -44,6 +44,11 @@ pub(super) fn ids(names: &Names<'_>, identity: &Identity<'_>) -> (VariantId, Cel
     (VariantId(variant), id)
 }
 
+/// What a cell is called, without its hash.
+pub(super) fn name(names: &Names<'_>) -> String {
+    format!("{}@{}", variant(names), names.load.name.value)
+}
+
 fn variant(names: &Names<'_>) -> String {
     let mut variant = names.server.name.value.clone();
     for (toggle, value) in &names.toggles {

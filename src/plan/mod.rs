@@ -15,7 +15,7 @@ mod schedule;
 mod tools;
 mod work;
 
-pub use schedule::{estimate, schedule};
+pub use schedule::{Turn, estimate, order, schedule};
 
 use crate::diagnostic::Diagnostic;
 use crate::ids::CellId;
@@ -125,7 +125,7 @@ impl<'a> Plan<'a> {
             options,
             figures,
             matrix,
-            renderer: Renderer::new(&options.env, &suite.services),
+            renderer: Renderer::new(&options.env, suite),
             baselines,
             ids: HashMap::new(),
             mistakes: Vec::new(),
@@ -142,12 +142,23 @@ impl<'a> Plan<'a> {
         self.len() == 0
     }
 
-    /// The cells, in the order of the file. What is wrong with one is added to `mistakes`.
-    pub fn cells(&mut self) -> impl Iterator<Item = Cell> {
+    /// What a cell is called, without its hash: `node/compression=on@steady`.
+    pub fn name(&self, cell: usize) -> String {
+        identity::name(&self.matrix.names(cell))
+    }
+
+    /// For each cell, whether another is compared with it.
+    pub fn compared_with(&self) -> Vec<bool> {
         let mut is_baseline = vec![false; self.len()];
         for baseline in self.baselines.iter().flatten() {
             is_baseline[*baseline as usize] = true;
         }
+        is_baseline
+    }
+
+    /// The cells, in the order of the file. What is wrong with one is added to `mistakes`.
+    pub fn cells(&mut self) -> impl Iterator<Item = Cell> {
+        let is_baseline = self.compared_with();
         (0..self.len()).map(move |at| {
             let mut cell = self.cell(at);
             if is_baseline[at] {

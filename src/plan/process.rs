@@ -37,6 +37,15 @@ pub(super) struct Parts {
 }
 
 impl Parts {
+    /// Adds requirements that are not there yet.
+    fn require(&mut self, requirements: impl Iterator<Item = Requirement>) {
+        for requirement in requirements {
+            if !self.requires.contains(&requirement) {
+                self.requires.push(requirement);
+            }
+        }
+    }
+
     /// Everything of them that could change a figure.
     pub(super) fn identity<'p>(
         &'p self,
@@ -303,14 +312,12 @@ impl<'a> Expansion<'_, 'a> {
         let Some((_, draft)) = all.iter().find(|(known, _)| *known == name) else {
             return;
         };
-        let at = order.len();
         for need in draft.needs.into_iter().flatten() {
             self.service(&need.value, services);
             if need.value != name {
                 self.order(&need.value, all, order, services);
             }
         }
-        debug_assert!(at <= order.len());
         if !order.contains(&name) {
             order.push(name);
         }
@@ -387,12 +394,7 @@ impl<'a> Expansion<'_, 'a> {
         };
         for (name, draft) in &processes {
             self.runtime = draft.runtime.is_some();
-            for requirement in &draft.requires {
-                let requirement = self.requirement(requirement);
-                if !parts.requires.contains(&requirement) {
-                    parts.requires.push(requirement);
-                }
-            }
+            parts.require(draft.requires.iter().map(|one| self.requirement(one)));
             let is_front = *name == front;
             let process = self.process(name, draft, is_front);
             if let Some(build) = self.build(draft, &process, revision)
@@ -400,7 +402,14 @@ impl<'a> Expansion<'_, 'a> {
             {
                 parts.builds.push(build);
             }
+            self.runtime_requires(&process, &mut parts);
             parts.processes.push(process);
+        }
+        for service in &self.common.suite.services {
+            if parts.services.contains(&service.name.value) {
+                let requires = service.keys.requires.iter().flatten();
+                parts.require(requires.map(|one| self.requirement(&one.value)));
+            }
         }
         parts
     }
@@ -461,6 +470,30 @@ impl<'a> Expansion<'_, 'a> {
         }
     }
 
+    /// What the runtime of a process requires.
+    fn runtime_requires(&self, process: &ProcessSpec, parts: &mut Parts) {
+        let Some(name) = &process.runtime else {
+            return;
+        };
+        if let Some(runtime) = self.runtime_of(name) {
+            let requires = runtime.requires.iter();
+            parts.require(requires.map(|one| self.requirement(&one.value)));
+        }
+    }
+
+    /// The runtime that defines this `NAME-VERSION`.
+    fn runtime_of(&self, name: &str) -> Option<&'a suite::Runtime> {
+        self.common.suite.runtimes.iter().find(|runtime| {
+            let version = name
+                .strip_prefix(&runtime.name.value)
+                .and_then(|rest| rest.strip_prefix('-'));
+            runtime
+                .versions
+                .iter()
+                .any(|known| Some(known.value.as_str()) == version)
+        })
+    }
+
     fn no_command(&mut self, role: &str) {
         let server = self.names.server;
         let process = server
@@ -515,13 +548,7 @@ impl<'a> Expansion<'_, 'a> {
         let text = self.text(runtime.what, runtime.layer);
         let span = &runtime.what.span;
         let name = self.whole(&text, span, "`runtime`");
-        let known = self.common.suite.runtimes.iter().any(|runtime| {
-            runtime.versions.iter().any(|version| {
-                name.strip_prefix(&runtime.name.value)
-                    .and_then(|rest| rest.strip_prefix('-'))
-                    == Some(&version.value)
-            })
-        });
+        let known = self.runtime_of(&name).is_some();
         // What is written plainly has been complained of when the suite was read.
         if !known && super::render::is_template(&runtime.what.value) && !name.is_empty() {
             self.mistakes.push(

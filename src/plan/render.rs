@@ -5,7 +5,7 @@
 use super::matrix::Names;
 use crate::diagnostic::Diagnostic;
 use crate::spec::{Symbol, Text};
-use crate::suite::{self, Template};
+use crate::suite::{self, Requirement, Suite, Template};
 use minijinja::value::Value;
 use minijinja::{Environment, UndefinedBehavior};
 use std::collections::{BTreeMap, HashMap};
@@ -66,13 +66,17 @@ pub(super) fn is_template(text: &str) -> bool {
 }
 
 impl Renderer {
-    pub(super) fn new(env: &BTreeMap<String, String>, services: &[suite::Service]) -> Self {
+    /// A renderer for a suite. A variable that something requires has a mark even where it is not set,
+    /// since what requires it is skipped then.
+    pub(super) fn new(env: &BTreeMap<String, String>, suite: &Suite) -> Self {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         let env = env
             .keys()
-            .map(|name| (name.as_str(), Text::mark(&Symbol::Env(name.clone()))));
-        let services = services.iter().map(|service| {
+            .map(String::as_str)
+            .chain(required(suite))
+            .map(|name| (name, Text::mark(&Symbol::Env(name.to_owned()))));
+        let services = suite.services.iter().map(|service| {
             let name = &service.name.value;
             let port = Text::mark(&Symbol::ServicePort(name.clone()));
             (name.as_str(), Value::from_pairs([("port", port)]))
@@ -111,6 +115,36 @@ impl Renderer {
         known.rendered.insert(key, rendered.clone());
         rendered
     }
+}
+
+/// The variables that something requires.
+fn required(suite: &Suite) -> impl Iterator<Item = &str> {
+    let of_runtimes = suite.runtimes.iter().map(|runtime| &runtime.requires);
+    let of_services = suite
+        .services
+        .iter()
+        .filter_map(|service| service.keys.requires.as_ref());
+    let of_servers = suite.servers.iter().flat_map(|server| {
+        let processes = server.processes.iter().map(|process| &process.keys);
+        std::iter::once(&server.keys)
+            .chain(processes)
+            .filter_map(|keys| keys.requires.as_ref())
+    });
+    let of_toggles = suite.toggles.iter().flat_map(|toggle| {
+        toggle
+            .values
+            .iter()
+            .filter_map(|value| value.setting.server.requires.as_ref())
+    });
+    of_runtimes
+        .chain(of_services)
+        .chain(of_servers)
+        .chain(of_toggles)
+        .flatten()
+        .filter_map(|requirement| match &requirement.value {
+            Requirement::Env(name) => Some(name.as_str()),
+            Requirement::Tool { .. } | Requirement::File(_) => None,
+        })
 }
 
 impl Known {

@@ -3,7 +3,7 @@
 //! and a run that is cut short has as many trials of each cell.
 
 use crate::ids::TrialId;
-use crate::spec::{Amount, Cell, Order, Planned, RunSettings, Spec};
+use crate::spec::{Amount, Cell, Order, Pace, Planned, RunSettings, Spec};
 use std::time::Duration;
 
 /// Every trial of the cells that are not skipped, in the order of the run.
@@ -13,30 +13,61 @@ pub fn schedule(spec: &Spec) -> Vec<Planned> {
         .iter()
         .filter(|cell| cell.skip.is_none())
         .collect();
-    let rounds = cells.iter().map(|cell| cell.repetitions).max().unwrap_or(0);
-    let mut dice = fastrand::Rng::with_seed(spec.run.seed);
-    let mut all = Vec::new();
-    for round in 1..=rounds {
-        let mut of_round: Vec<Planned> = cells
-            .iter()
-            .filter(|cell| cell.repetitions >= round)
-            .map(|cell| Planned {
-                trial: TrialId {
-                    cell: cell.id.clone(),
-                    repetition: round,
-                },
-                round,
-            })
+    let repetitions: Vec<u32> = cells.iter().map(|cell| cell.repetitions).collect();
+    order(&repetitions, &spec.run)
+        .map(|turn| Planned {
+            trial: TrialId {
+                cell: cells[turn.cell].id.clone(),
+                repetition: turn.round,
+            },
+            round: turn.round,
+        })
+        .collect()
+}
+
+/// When a cell has its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// The cell, by its position among those that run.
+    pub cell: usize,
+    /// The round, from 1; also the number of the cell's trial.
+    pub round: u32,
+}
+
+/// The turns of cells that have so many repetitions each, in the order of the run. Rounds are made one
+/// after the other, so that a long plan takes no more memory than one of them.
+pub fn order(repetitions: &[u32], run: &RunSettings) -> impl Iterator<Item = Turn> {
+    let rounds = repetitions.iter().copied().max().unwrap_or(0);
+    let mut dice = fastrand::Rng::with_seed(run.seed);
+    let shuffled = run.order == Order::Shuffled;
+    let mut all = if run.order == Order::Random {
+        let mut all: Vec<Turn> = (1..=rounds)
+            .flat_map(|round| turns(repetitions, round))
             .collect();
-        if spec.run.order == Order::Shuffled {
+        dice.shuffle(&mut all);
+        Some(all)
+    } else {
+        None
+    };
+    let by_rounds = all.is_none();
+    let rounds = if by_rounds { 1..=rounds } else { 1..=1 };
+    rounds.flat_map(move |round| {
+        let mut of_round = all
+            .take()
+            .unwrap_or_else(|| turns(repetitions, round).collect());
+        if shuffled {
             dice.shuffle(&mut of_round);
         }
-        all.append(&mut of_round);
-    }
-    if spec.run.order == Order::Random {
-        dice.shuffle(&mut all);
-    }
-    all
+        of_round
+    })
+}
+
+fn turns(repetitions: &[u32], round: u32) -> impl Iterator<Item = Turn> {
+    repetitions
+        .iter()
+        .enumerate()
+        .filter(move |(_, repetitions)| **repetitions >= round)
+        .map(move |(cell, _)| Turn { cell, round })
 }
 
 /// Requests a second that a load by requests is assumed to reach, when its time is estimated.
@@ -44,13 +75,22 @@ const ASSUMED_RATE: u64 = 10_000;
 /// What starting, verifying and stopping a server is assumed to take.
 const ASSUMED_START_AND_STOP: Duration = Duration::from_millis(700);
 
+/// What a search for the highest rate is assumed to take: a dozen steps and three trials of a minute.
+const ASSUMED_SEARCH: Duration = Duration::from_mins(6);
+
 /// About how long one trial of a cell takes, pauses included.
 pub fn estimate(cell: &Cell, run: &RunSettings) -> Duration {
-    let load = match cell.work.amount {
-        Amount::Duration(duration) => duration,
-        Amount::Requests(requests) => {
+    let work = &cell.work;
+    let load = match (&work.pace, work.amount) {
+        (Some(Pace::Search(_)), _) => ASSUMED_SEARCH,
+        (Some(Pace::Rate(rate)), Amount::Requests(requests)) => {
+            Duration::try_from_secs_f64(requests as f64 / rate).unwrap_or(Duration::MAX)
+        }
+        (_, Amount::Requests(requests)) => {
             Duration::from_millis(requests.saturating_mul(1000) / ASSUMED_RATE)
         }
+        (_, Amount::Duration(_)) => work.length(),
     };
-    ASSUMED_START_AND_STOP + cell.work.warmup + load + run.rest + run.cooldown
+    let pauses = ASSUMED_START_AND_STOP + work.warmup + run.rest + run.cooldown;
+    pauses.saturating_add(load.saturating_mul(work.rounds))
 }

@@ -247,11 +247,7 @@ impl<'a> Expansion<'_, 'a> {
             .pipelining
             .as_ref()
             .filter(|pipelining| pipelining.value > 1)
-            .map(|pipelining| &pipelining.span)
-            .or(draft
-                .streams
-                .filter(|streams| streams.what.value > 1)
-                .map(|streams| &streams.what.span));
+            .map(|pipelining| &pipelining.span);
         if let (Some(closes), Some(ahead)) = (closes, ahead) {
             self.mistakes.push(
                 Diagnostic::error(

@@ -2,12 +2,14 @@
 //! it is gone; `runner` takes the trials in their order and keeps each on disk
 //! before the next; `event` is what happened, for whoever listens.
 
+mod beyond;
 mod event;
 mod revision;
 mod runner;
 mod trial;
 
 pub use crate::load::Cancel;
+pub use beyond::{beyond, not_applied};
 pub use event::{Event, Live};
 pub use revision::revision;
 pub use runner::{Job, RunError, run};

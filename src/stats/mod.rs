@@ -4,11 +4,13 @@
 
 mod figures;
 mod limits;
+mod power;
 mod summary;
 mod validity;
 
 pub use figures::{digits, median};
 pub use limits::{generator_limited, unsteady};
+pub use power::{findable_spread, least_trials, needed_trials};
 pub use summary::{
     CellSummary, ENOUGH_TRIALS, Ratio, Spread, State, Value, complete, ratio, summarise,
 };

@@ -25,7 +25,7 @@ pub use model::{
     Selector, Server, ServerKeys, Service, Setting, Stage, Suite, Template, Tls, Toggle, Tool,
     Value,
 };
-pub(crate) use resolve::check_target;
+pub(crate) use resolve::{check_target, no_folder};
 pub use source::{ReadError, read};
 
 use crate::diagnostic::{Diagnostic, Severity, SourceText};

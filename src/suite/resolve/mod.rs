@@ -13,6 +13,7 @@ mod selector;
 mod server;
 mod toggle;
 
+pub(crate) use process::no_folder;
 pub(crate) use request::check_target;
 
 use super::code;

@@ -155,17 +155,13 @@ impl Resolver {
         let known = !cwd.value.contains("{{") && !cwd.value.contains("{%");
         if known && !self.folder.join(&cwd.value).is_dir() {
             self.say(
-                Diagnostic::error(
-                    code::NO_SUCH_FILE,
-                    format!("there is no folder {}", cwd.value),
-                    cwd.span.clone(),
-                )
-                .as_warning()
-                .label("what runs here is skipped")
-                .help(format!(
-                    "paths start at the suite's folder, {}",
-                    self.folder.display()
-                )),
+                Diagnostic::error(code::NO_SUCH_FILE, no_folder(&cwd.value), cwd.span.clone())
+                    .as_warning()
+                    .label("what runs here is skipped")
+                    .help(format!(
+                        "paths start at the suite's folder, {}",
+                        self.folder.display()
+                    )),
             );
         }
         Some(cwd)
@@ -444,6 +440,11 @@ impl ReadyKeys {
             timeout: self.timeout.or(below.timeout),
         }
     }
+}
+
+/// What is said of a folder that is not there.
+pub(crate) fn no_folder(cwd: &str) -> String {
+    format!("there is no folder {cwd}")
 }
 
 /// Lists merged by exact name: a later entry replaces an earlier one.

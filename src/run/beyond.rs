@@ -1,0 +1,111 @@
+//! What a suite may ask for and this version of hotlap cannot carry out: such a
+//! cell is skipped with the reason, and never run as if it had not been asked.
+
+use crate::spec::{Build, Cell, Http, Pace, ProcessSpec, Skip, Spec};
+use std::collections::HashMap;
+
+/// What this version cannot carry out of a cell. `builds` holds what each folder is built with by the
+/// cells before.
+pub fn beyond(cell: &Cell, builds: &mut HashMap<String, Build>) -> Option<Skip> {
+    let mut what: Vec<String> = features(cell);
+    for build in &cell.builds {
+        let first = builds
+            .entry(build.cwd.clone())
+            .or_insert_with(|| build.clone());
+        if first != build {
+            what.push(format!("another build of the folder {}", build.cwd));
+        }
+    }
+    what.dedup();
+    (!what.is_empty()).then(|| Skip {
+        reason: format!(
+            "this version of hotlap does not carry out {}",
+            what.join(", ")
+        ),
+        install: None,
+    })
+}
+
+fn features(cell: &Cell) -> Vec<String> {
+    let processes = &cell.processes;
+    let any = |has: fn(&ProcessSpec) -> bool| processes.iter().any(has);
+    let work = &cell.work;
+    let of_processes = [
+        (cell.url.is_some(), "servers that already run (`url`)"),
+        (cell.revision.is_some(), "revisions"),
+        (
+            processes.len() > 1 || any(|process| process.count > 1),
+            "servers of several processes",
+        ),
+        (!cell.services.is_empty(), "services"),
+        (any(|process| process.runtime.is_some()), "runtimes"),
+        (any(|process| !process.files.is_empty()), "`files`"),
+        (any(|process| process.copy), "`scratch`"),
+        (any(|process| !process.pass_env.is_empty()), "`pass_env`"),
+        (
+            !cell.prepare.is_empty() || any(|process| !process.prepare.is_empty()),
+            "`prepare`",
+        ),
+        (cell.ready.by.is_some(), "`ready` by other than a request"),
+    ];
+    let of_loads = [
+        (!work.mix.is_empty(), "mixes of requests"),
+        (work.request.body_file.is_some(), "`body_file`"),
+        (
+            matches!(work.pace, Some(Pace::Rate(_))),
+            "open loops (`rate`)",
+        ),
+        (
+            matches!(work.pace, Some(Pace::Stages(_))),
+            "open loops (`stages`)",
+        ),
+        (
+            matches!(work.pace, Some(Pace::Search(_))),
+            "the search for the highest rate",
+        ),
+        (work.http == Http::Two, "HTTP/2"),
+        (work.pipelining > 1, "pipelining"),
+        (work.tls.is_some(), "TLS"),
+        (work.rounds > 1, "`rounds`"),
+    ];
+    let mut what: Vec<String> = of_processes
+        .into_iter()
+        .chain(of_loads)
+        .filter(|(asked, _)| *asked)
+        .map(|(_, what)| what.to_owned())
+        .collect();
+    if let Some(generator) = &work.generator {
+        what.push(format!("loads by `{generator}`"));
+    }
+    what
+}
+
+/// What this version reads of a run as a whole and does not apply, in sentences.
+pub fn not_applied(spec: &Spec) -> Vec<String> {
+    let run = &spec.run;
+    let mut notes = Vec::new();
+    let gated = spec.cells.iter().any(|cell| !cell.gates.is_empty());
+    let published = spec.cells.iter().any(|cell| !cell.published.is_empty());
+    if run.auto {
+        notes.push(format!(
+            "`repetitions = \"auto\"`: all {} trials of `max_repetitions` are run; --repetitions N gives another number",
+            run.repetitions
+        ));
+    }
+    let asked = [
+        (gated, "`[[gates]]` decide nothing yet"),
+        (
+            published,
+            "`[published]` figures are not in the reports yet",
+        ),
+        (run.budget.is_some(), "`budget` limits nothing yet"),
+        (run.cpus.is_some(), "`cpus` are not set apart yet"),
+    ];
+    notes.extend(
+        asked
+            .into_iter()
+            .filter(|(asked, _)| *asked)
+            .map(|(_, note)| note.to_owned()),
+    );
+    notes
+}

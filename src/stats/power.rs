@@ -1,0 +1,63 @@
+//! How many trials a comparison needs before anything has been measured.
+
+use super::ENOUGH_TRIALS;
+
+/// The constant of the sample size of paired trials: (z for 5 %, two-sided, plus z for 80 % power)², doubled since a
+/// ratio has the spread of both its sides: 2 × (1.960 + 0.842)².
+const PAIRED: f64 = 15.7;
+
+/// Trials of a cell with which a relative `change` is found in four of five runs, at the 5 % level, where single
+/// trials spread by `spread`. Both are shares of 1. After Lehr, *Statistics in Medicine* 11 (1992), two more for
+/// the rank test.
+pub fn needed_trials(spread: f64, change: f64) -> u32 {
+    let trials = PAIRED * (spread / change).powi(2) + 2.0;
+    // A share of a share can be too small for any number of trials.
+    (trials.ceil().min(f64::from(u32::MAX)) as u32).max(least())
+}
+
+/// The largest spread of single trials at which so many `trials` still find a relative `change`.
+/// None where they are too few for any.
+pub fn findable_spread(trials: u32, change: f64) -> Option<f64> {
+    (trials >= least()).then(|| change * ((f64::from(trials) - 2.0) / PAIRED).sqrt())
+}
+
+/// The least trials with which the exact signed-rank test can name one difference among so many
+/// `comparisons`, corrected after Holm (*Scandinavian Journal of Statistics* 6, 1979): its smallest p-value, 2 / 2ⁿ, must
+/// be at most 5 % of one comparison's share.
+pub fn least_trials(comparisons: usize) -> u32 {
+    let least_p = (40.0 * comparisons.max(1) as f64).log2();
+    (least_p.ceil() as u32).max(least())
+}
+
+fn least() -> u32 {
+    u32::try_from(ENOUGH_TRIALS).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_trials_find_smaller_changes() {
+        assert_eq!(needed_trials(0.01, 0.10), 6);
+        assert_eq!(needed_trials(0.02, 0.02), 18);
+        assert_eq!(needed_trials(0.05, 0.03), 46);
+        assert_eq!(needed_trials(1.0, 1e-9), u32::MAX);
+    }
+
+    #[test]
+    fn the_spread_that_is_found_is_the_one_that_is_needed() {
+        let spread = findable_spread(10, 0.02).unwrap();
+        assert!((0.0142..0.0144).contains(&spread), "{spread}");
+        assert_eq!(needed_trials(spread - 1e-9, 0.02), 10);
+        assert_eq!(findable_spread(5, 0.02), None);
+    }
+
+    #[test]
+    fn many_comparisons_need_more_trials() {
+        assert_eq!(least_trials(0), 6);
+        assert_eq!(least_trials(1), 6);
+        assert_eq!(least_trials(25), 10);
+        assert_eq!(least_trials(26), 11);
+    }
+}
