@@ -5,7 +5,8 @@ use super::{Survey, estimate};
 use crate::cli::exit::Exit;
 use crate::cli::terminal::{print, say_error};
 use crate::spec::{Bound, Cell, Expect, Http, ProcessSpec, Ready, ReadyBy, Request, Skip, line};
-use crate::units::{show_duration, write_duration};
+use crate::metric::{self, Unit};
+use crate::units::{show_bytes, show_duration, show_seconds, write_duration};
 use std::fmt::Write as _;
 
 /// How many names an error lists.
@@ -329,16 +330,12 @@ fn expect(expect: &Expect) -> String {
 }
 
 fn figure_lines(out: &mut Lines, cell: &Cell) {
-    let bound = |bound: Bound| match bound {
-        Bound::Value(value) => value.to_string(),
-        Bound::Share(share) => format!("{} %", share * 100.0),
-    };
     let gates: Vec<String> = cell
         .gates
         .iter()
         .map(|limit| {
-            let max = limit.max.map(|max| format!(" at most {}", bound(max)));
-            let min = limit.min.map(|min| format!(" at least {}", bound(min)));
+            let max = limit.max.map(|max| format!(" at most {}", bound(&limit.metric, max)));
+            let min = limit.min.map(|min| format!(" at least {}", bound(&limit.metric, min)));
             let worse = limit
                 .max_regression
                 .map(|share| format!(" at most {} % worse than the baseline run", share * 100.0));
@@ -350,7 +347,28 @@ fn figure_lines(out: &mut Lines, cell: &Cell) {
     let published: Vec<String> = cell
         .published
         .iter()
-        .map(|figure| format!("{}: {} {}", figure.report, figure.metric, figure.value))
+        .map(|figure| {
+            let value = shown(&figure.metric, figure.value);
+            format!("{}: {} {value}", figure.report, figure.metric)
+        })
         .collect();
     out.add_all("published", &published);
+}
+
+fn bound(metric: &str, bound: Bound) -> String {
+    match bound {
+        Bound::Value(value) => shown(metric, value),
+        Bound::Share(share) => format!("{} %", share * 100.0),
+    }
+}
+
+/// A figure in the unit of its metric, as people read it.
+fn shown(metric: &str, value: f64) -> String {
+    match metric::find(metric).map(|metric| metric.unit) {
+        Some(Unit::Nanoseconds) => show_seconds(value / 1e9),
+        Some(Unit::CpuSeconds) => show_seconds(value),
+        Some(Unit::Bytes) => show_bytes(value),
+        Some(Unit::BytesPerSecond) => format!("{}/s", show_bytes(value)),
+        Some(Unit::PerSecond | Unit::PerCpuSecond | Unit::Count) | None => value.to_string(),
+    }
 }
