@@ -3,7 +3,10 @@
 //! `cargo bench --bench plan`. The last lines tell the peak of memory after 1 000 and after 100 000 cells: a
 //! plan keeps coordinates, not cells.
 
-#![expect(clippy::unwrap_used, missing_docs, reason = "a benchmark that cannot read its suite has failed")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a benchmark that cannot read its suite has failed"
+)]
 
 use criterion::{BatchSize, Criterion, criterion_group};
 use hotlap::diagnostic::SourceText;
@@ -36,7 +39,9 @@ fn text(cells: usize) -> String {
          [toggles.body]\nvalues = [\"small\", \"large\"]\npath = \"/{{ value }}\"\n",
     );
     // 5 servers × 2 × 2 × 5 × 2 are 200 cells; the rest are values of the last toggle.
-    let values: Vec<String> = (0..(cells / 200).max(1)).map(|value| value.to_string()).collect();
+    let values: Vec<String> = (0..(cells / 200).max(1))
+        .map(|value| value.to_string())
+        .collect();
     writeln!(
         out,
         "[toggles.cache]\nvalues = [{}]\nargs = \"--cache {{{{ value }}}}\"",
@@ -79,7 +84,12 @@ fn reading(criterion: &mut Criterion) {
     let small = text(200);
     let mut long = text(200);
     for load in 0..650 {
-        writeln!(long, "[loads.l{load}]\npath = \"/{load}\"\nconnections = {}", load + 1).unwrap();
+        writeln!(
+            long,
+            "[loads.l{load}]\npath = \"/{load}\"\nconnections = {}",
+            load + 1
+        )
+        .unwrap();
     }
     for (name, text) in [("40 lines", small), ("2000 lines", long)] {
         criterion.bench_function(&format!("read a suite of {name}"), |bencher| {

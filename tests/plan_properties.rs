@@ -34,7 +34,8 @@ struct ToggleModel {
 
 impl ToggleModel {
     fn applies(&self, server: usize, load: usize) -> bool {
-        let has = |set: &Option<BTreeSet<usize>>, at| set.as_ref().is_none_or(|set| set.contains(&at));
+        let has =
+            |set: &Option<BTreeSet<usize>>, at| set.as_ref().is_none_or(|set| set.contains(&at));
         has(&self.servers, server) && has(&self.loads, load)
     }
 }
@@ -61,7 +62,12 @@ impl Model {
                 writeln!(out, "loads = {}", list("l", loads)).unwrap();
             }
             let values: Vec<String> = (0..toggle.values).map(|value| value.to_string()).collect();
-            writeln!(out, "values = [{}]\nenv.T{at} = \"{{{{ value }}}}\"", values.join(", ")).unwrap();
+            writeln!(
+                out,
+                "values = [{}]\nenv.T{at} = \"{{{{ value }}}}\"",
+                values.join(", ")
+            )
+            .unwrap();
         }
         for load in 0..self.loads {
             writeln!(out, "[loads.l{load}]\npath = \"/l{load}\"").unwrap();
@@ -126,7 +132,8 @@ fn name((server, values, load): &Place) -> String {
 }
 
 fn model() -> impl Strategy<Value = Model> {
-    let subset = |of: usize| prop::option::weighted(0.3, prop::collection::btree_set(0..of, 1..=of));
+    let subset =
+        |of: usize| prop::option::weighted(0.3, prop::collection::btree_set(0..of, 1..=of));
     (1usize..4, 1usize..3)
         .prop_flat_map(move |(servers, loads)| {
             let toggle = (1usize..4, subset(servers), subset(loads));
@@ -173,7 +180,10 @@ fn plan(text: &str) -> Spec {
 }
 
 fn names(spec: &Spec) -> Vec<String> {
-    spec.cells.iter().map(|cell| cell.id.names().to_owned()).collect()
+    spec.cells
+        .iter()
+        .map(|cell| cell.id.names().to_owned())
+        .collect()
 }
 
 fn env(cell: &Cell) -> BTreeMap<String, String> {
@@ -196,7 +206,8 @@ fn selector(picks: &[(usize, usize)]) -> String {
 
 fn selects(picks: &[(usize, usize)], (_, values, _): &Place) -> bool {
     let axes: BTreeMap<usize, usize> = picks.iter().copied().collect();
-    axes.iter().all(|(toggle, value)| values[*toggle] == Some(*value))
+    axes.iter()
+        .all(|(toggle, value)| values[*toggle] == Some(*value))
 }
 
 proptest! {

@@ -33,7 +33,11 @@ fn folder() -> TempDir {
         fs::create_dir(folder.path().join(name)).unwrap();
     }
     fs::write(folder.path().join("tls/ca.pem"), "certificate").unwrap();
-    fs::write(folder.path().join("data/item-paths.txt"), "/items/1\n/items/2\n").unwrap();
+    fs::write(
+        folder.path().join("data/item-paths.txt"),
+        "/items/1\n/items/2\n",
+    )
+    .unwrap();
     folder
 }
 
@@ -114,7 +118,11 @@ fn every_suite_checks_and_plans_in_every_profile() {
             assert_eq!(plan_with(name, &options).cells.len(), number, "{name}");
         }
         let json = serde_json::to_string(&plan(name)).unwrap();
-        assert_eq!(serde_json::from_str::<Spec>(&json).unwrap(), plan(name), "{name}");
+        assert_eq!(
+            serde_json::from_str::<Spec>(&json).unwrap(),
+            plan(name),
+            "{name}"
+        );
     }
 }
 
@@ -162,7 +170,10 @@ fn only_what_the_front_needs_is_started_and_each_after_what_it_needs() {
     assert_eq!(at("load-balancer").front, "proxy");
     // nginx is required only where it is started, and the app's build is none of its.
     let names = |cell: &Cell| -> Vec<String> {
-        cell.requires.iter().map(hotlap::spec::Requirement::text).collect()
+        cell.requires
+            .iter()
+            .map(hotlap::spec::Requirement::text)
+            .collect()
     };
     assert_eq!(names(at("direct")), ["npm"]);
     assert_eq!(names(at("reverse-proxy")), ["npm", "nginx"]);
@@ -170,8 +181,15 @@ fn only_what_the_front_needs_is_started_and_each_after_what_it_needs() {
     let build = &at("direct").builds[0];
     assert_eq!(build.runtime.as_deref(), Some("node-6.17.1"));
     assert_eq!(
-        build.commands.iter().map(|words| line(words)).collect::<Vec<_>>(),
-        ["npm ci", "{{ runtime }} node_modules/typescript/bin/tsc index.ts"]
+        build
+            .commands
+            .iter()
+            .map(|words| line(words))
+            .collect::<Vec<_>>(),
+        [
+            "npm ci",
+            "{{ runtime }} node_modules/typescript/bin/tsc index.ts"
+        ]
     );
     let app = &at("load-balancer").processes[0];
     assert_eq!(app.ready.as_ref().unwrap().by, Some(ReadyBy::Tcp));
@@ -192,7 +210,12 @@ fn a_toggle_sets_what_is_sent_what_is_expected_and_the_environment() {
         .collect();
     assert_eq!(
         env,
-        ["WORKERS=1", "PORT={{ port }}", "COMPRESSION=gzip", "COMPRESSION_THRESHOLD=0"]
+        [
+            "WORKERS=1",
+            "PORT={{ port }}",
+            "COMPRESSION=gzip",
+            "COMPRESSION_THRESHOLD=0"
+        ]
     );
     assert_eq!(gzip.work.request.headers[0].0, "accept-encoding");
     assert_eq!(
@@ -241,9 +264,15 @@ fn published_figures_and_gates_stand_at_their_cells() {
     };
     let errors = ("errors", Some(Bound::Value(0.0)), None);
     assert_eq!(gates("esrol@built-in"), [errors]);
-    assert_eq!(gates("express@built-in"), [errors, ("rss_peak", None, Some(0.1))]);
+    assert_eq!(
+        gates("express@built-in"),
+        [errors, ("rss_peak", None, Some(0.1))]
+    );
     let rss = &cell(&memory, "native@as-published").published[6];
-    assert_eq!((rss.metric.as_str(), rss.value), ("rss_after", 69.0938 * 1024.0 * 1024.0));
+    assert_eq!(
+        (rss.metric.as_str(), rss.value),
+        ("rss_after", 69.0938 * 1024.0 * 1024.0)
+    );
 }
 
 #[test]
@@ -269,7 +298,10 @@ fn defaults_are_below_and_overrides_are_on_top() {
     assert_eq!(loopback.repetitions, 10);
     let koa = plan("node-frameworks");
     let old = cell(&koa, "koa/node=old@long");
-    assert_eq!(line(&old.processes[0].command), "{{ runtime }} --harmony index.js");
+    assert_eq!(
+        line(&old.processes[0].command),
+        "{{ runtime }} --harmony index.js"
+    );
     assert_eq!(old.processes[0].cwd.to_string(), "apps/hello-koa/old");
     assert_eq!(old.toggles[0].label, "0.11.14 (stands in for 0.11.9)");
 }
@@ -277,7 +309,11 @@ fn defaults_are_below_and_overrides_are_on_top() {
 #[test]
 fn every_version_of_a_runtime_is_one() {
     let spec = plan("node-versions");
-    let names: Vec<&str> = spec.runtimes.iter().map(|runtime| runtime.name.as_str()).collect();
+    let names: Vec<&str> = spec
+        .runtimes
+        .iter()
+        .map(|runtime| runtime.name.as_str())
+        .collect();
     assert_eq!(names.len(), 9);
     assert_eq!(names[8], "iojs-1.2.0");
     let node = &spec.runtimes[0];
@@ -328,7 +364,10 @@ fn services_mixes_rates_and_searches_are_planned() {
         Some("application/json")
     );
     assert_eq!(post.expect.status, 201);
-    assert_eq!(paced.work.mix[0].path_file.as_ref().unwrap().path, "data/item-paths.txt");
+    assert_eq!(
+        paced.work.mix[0].path_file.as_ref().unwrap().path,
+        "data/item-paths.txt"
+    );
     let Some(Pace::Search(limits)) = &cell(&spec, "api@capacity").work.pace else {
         panic!("no search");
     };
@@ -342,14 +381,24 @@ fn tls_and_http_2_are_planned_and_a_template_sees_the_toggles() {
     let h2 = cell(&spec, "app/front=nginx/upstream=close/protocol=h2-tls@many");
     assert_eq!(h2.work.http, Http::Two);
     assert_eq!((h2.work.connections, h2.work.streams), (8, 8));
-    assert_eq!(h2.work.tls.as_ref().unwrap().ca.as_deref(), Some("tls/ca.pem"));
+    assert_eq!(
+        h2.work.tls.as_ref().unwrap().ca.as_deref(),
+        Some("tls/ca.pem")
+    );
     let protocol = |cell: &Cell| {
         let env = &cell.processes[0].env;
-        env.iter().find(|(name, _)| name == "PROTOCOL").unwrap().1.to_string()
+        env.iter()
+            .find(|(name, _)| name == "PROTOCOL")
+            .unwrap()
+            .1
+            .to_string()
     };
     assert_eq!(protocol(h2), "h1");
     assert_eq!(
-        protocol(cell(&spec, "app/front=direct/upstream=close/protocol=h2-tls@many")),
+        protocol(cell(
+            &spec,
+            "app/front=direct/upstream=close/protocol=h2-tls@many"
+        )),
         "h2-tls"
     );
 }
@@ -369,7 +418,11 @@ fn the_caller_names_the_revision() {
     };
     let given = plan_with("pull-request", &options);
     assert_eq!(
-        cell(&given, "api/revision=base@steady").revision.as_ref().unwrap().to_string(),
+        cell(&given, "api/revision=base@steady")
+            .revision
+            .as_ref()
+            .unwrap()
+            .to_string(),
         "{{ env.BASE_REF }}"
     );
 }

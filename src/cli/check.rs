@@ -2,7 +2,7 @@
 
 use super::exit::Exit;
 use super::suites::{self, Read, Selection, Wrong, counted};
-use super::terminal::say_line;
+use super::terminal::{say_line, say_warning};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -49,6 +49,7 @@ pub(super) fn main(arguments: &CheckArgs) -> Exit {
 fn check(read: &Read) -> usize {
     let mut wrong = Wrong::default();
     let mut cells = 0;
+    let mut warnings: Vec<String> = Vec::new();
     let profiles = read
         .suite
         .profiles
@@ -59,11 +60,20 @@ fn check(read: &Read) -> usize {
             profile,
             ..Selection::default()
         };
-        match suites::resolve(read, &selection) {
-            Ok(spec) if selection.profile.is_none() => cells = spec.cells.len(),
-            Ok(_) => {}
+        match suites::look(read, &selection.options(), drop) {
+            Ok(looked) => {
+                if selection.profile.is_none() {
+                    cells = looked.cells;
+                }
+                warnings.extend(looked.warnings);
+            }
             Err(more) => wrong.merge(more),
         }
+    }
+    warnings.sort();
+    warnings.dedup();
+    for warning in &warnings {
+        say_warning(warning);
     }
     let errors = wrong.show(&read.source);
     if errors == 0 {

@@ -4,11 +4,11 @@
 use super::exit::Exit;
 use super::terminal::{say, say_error, say_line, say_warning, style};
 use crate::diagnostic::{Diagnostic, Severity, SourceText, render};
-use crate::plan::{self, PlanError};
+use crate::plan::{self, Plan, PlanError};
 use crate::spec::{Cell, Spec};
 use crate::suite::{self, Suite};
 use clap::Args;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Which cells, and how often.
@@ -213,7 +213,32 @@ impl Wrong {
 
 /// Resolves every cell of a suite.
 pub(super) fn resolve(read: &Read, selection: &Selection) -> Result<Spec, Wrong> {
-    let spec = plan::spec(&read.suite, &selection.options()).map_err(|error| match error {
+    let mut cells = Vec::new();
+    let mut looked = look(read, &selection.options(), |cell| cells.push(cell))?;
+    for warning in &looked.warnings {
+        say_warning(warning);
+    }
+    looked.head.cells = cells;
+    Ok(looked.head)
+}
+
+/// What is known of a suite whose cells have been looked at.
+pub(super) struct Looked {
+    /// The spec without its cells.
+    pub(super) head: Spec,
+    /// How many cells there are.
+    pub(super) cells: usize,
+    /// What is said of folders that are not there.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Makes each cell of a suite once, and says what is wrong with any.
+pub(super) fn look(
+    read: &Read,
+    options: &plan::Options,
+    mut each: impl FnMut(Cell),
+) -> Result<Looked, Wrong> {
+    let mut plan = Plan::new(&read.suite, options).map_err(|error| match error {
         PlanError::Suite(diagnostics) => Wrong {
             diagnostics,
             messages: Vec::new(),
@@ -224,75 +249,100 @@ pub(super) fn resolve(read: &Read, selection: &Selection) -> Result<Spec, Wrong>
         },
     })?;
     let mut disk = Disk::default();
-    spec.cells.iter().for_each(|cell| disk.add(cell));
+    for cell in plan.cells() {
+        disk.add(&cell);
+        each(cell);
+    }
+    let head = plan.head();
     let mut messages = disk.missing_files(&read.suite.folder);
-    if spec.cells.is_empty() {
-        messages.push(nothing_selected(&spec.suite));
+    if plan.is_empty() {
+        messages.push(format!(
+            "--only and --skip leave no cell of the suite {}",
+            head.suite
+        ));
     }
-    if !messages.is_empty() {
-        return Err(Wrong {
-            diagnostics: Vec::new(),
-            messages,
-        });
+    let looked = Looked {
+        cells: plan.len(),
+        warnings: disk.missing_folders(read),
+        head,
+    };
+    if plan.mistakes.is_empty() && messages.is_empty() {
+        return Ok(looked);
     }
-    for warning in disk.missing_folders(read) {
-        say_warning(&warning);
-    }
-    Ok(spec)
-}
-
-pub(super) fn nothing_selected(suite: &str) -> String {
-    format!("--only and --skip leave no cell of the suite {suite}")
+    Err(Wrong {
+        diagnostics: plan.mistakes,
+        messages,
+    })
 }
 
 /// What cells expect to lie in the suite's folder, each once.
 #[derive(Debug, Default)]
-pub(super) struct Disk {
-    /// Servers with the folders that they run in.
-    folders: BTreeSet<(String, String)>,
-    /// Servers with the folders and the files there that are rendered for them.
-    files: BTreeSet<(String, String, String)>,
+struct Disk {
+    /// Servers with the folders that they run in, and the files there that are rendered for them.
+    servers: BTreeMap<String, BTreeMap<String, BTreeSet<String>>>,
 }
 
 impl Disk {
     /// Notes what a cell expects.
-    pub(super) fn add(&mut self, cell: &Cell) {
+    fn add(&mut self, cell: &Cell) {
         for process in &cell.processes {
             let Some(cwd) = process.cwd.as_literal() else {
                 continue;
             };
-            self.folders.insert((cell.server.clone(), cwd.to_owned()));
+            // Most cells expect what the ones before expected: nothing is copied for them.
+            let known = self.servers.get_mut(&cell.server);
+            let files = match known.and_then(|folders| folders.get_mut(cwd)) {
+                Some(files) => files,
+                None => self
+                    .servers
+                    .entry(cell.server.clone())
+                    .or_default()
+                    .entry(cwd.to_owned())
+                    .or_default(),
+            };
             for (_, source) in &process.files {
-                if let Some(source) = source.as_literal() {
-                    let place = (cell.server.clone(), cwd.to_owned(), source.to_owned());
-                    self.files.insert(place);
+                if let Some(source) = source.as_literal()
+                    && !files.contains(source)
+                {
+                    files.insert(source.to_owned());
                 }
             }
         }
     }
 
+    fn folders(&self) -> impl Iterator<Item = (&str, &str, &BTreeSet<String>)> {
+        self.servers.iter().flat_map(|(server, folders)| {
+            folders
+                .iter()
+                .map(move |(cwd, files)| (server.as_str(), cwd.as_str(), files))
+        })
+    }
+
     /// Folders that are not there, but for those that were said when the suite was read.
-    pub(super) fn missing_folders(&self, read: &Read) -> Vec<String> {
+    fn missing_folders(&self, read: &Read) -> Vec<String> {
         let folder = &read.suite.folder;
-        self.folders
-            .iter()
-            .filter(|(_, cwd)| !folder.join(cwd).is_dir())
-            .filter(|(_, cwd)| !read.said.contains(&suite::no_folder(cwd)))
-            .map(|(server, cwd)| {
+        self.folders()
+            .filter(|(_, cwd, _)| !folder.join(cwd).is_dir())
+            .filter(|(_, cwd, _)| !read.said.contains(&suite::no_folder(cwd)))
+            .map(|(server, cwd, _)| {
                 format!("the server `{server}` is skipped where it runs in {cwd}: there is no such folder")
             })
             .collect()
     }
 
-    /// Files that are not there, though the folder is that they are in.
-    pub(super) fn missing_files(&self, folder: &Path) -> Vec<String> {
-        self.files
-            .iter()
-            .filter(|(_, cwd, file)| {
-                folder.join(cwd).is_dir() && !folder.join(cwd).join(file).is_file()
-            })
-            .map(|(server, cwd, file)| {
-                format!("`files` of the server `{server}` name {file}, and there is no such file in {cwd}")
+    /// Files that are not there, though the folder is that they should be in.
+    fn missing_files(&self, folder: &Path) -> Vec<String> {
+        let there = self
+            .folders()
+            .filter(|(_, cwd, _)| folder.join(cwd).is_dir());
+        there
+            .flat_map(|(server, cwd, files)| {
+                files
+                    .iter()
+                    .filter(move |file| !folder.join(cwd).join(file).is_file())
+                    .map(move |file| {
+                        format!("`files` of the server `{server}` name {file}, and there is no such file in {cwd}")
+                    })
             })
             .collect()
     }

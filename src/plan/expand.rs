@@ -126,7 +126,7 @@ impl<'a> Expansion<'_, 'a> {
         let work = self.work(load, settings);
         let parts = self.parts(started, revision.as_ref(), &work);
         let identity = parts.identity(revision.as_ref(), &work);
-        let (variant, id) = super::identity::ids(names, &identity);
+        let (variant, id) = super::identity::ids(names, &identity, &mut self.renderer.room);
         Cell {
             id,
             variant,

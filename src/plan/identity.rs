@@ -5,6 +5,7 @@ use crate::ids::{CellId, VariantId, hex};
 use crate::spec::{Build, Choice, LoadSpec, ProcessSpec, Ready, Text};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Everything that could change a figure. Its hash tells two cells apart.
@@ -30,16 +31,27 @@ fn without_ports<S: serde::Serializer>(
     processes: &[ProcessSpec],
     to: S,
 ) -> Result<S::Ok, S::Error> {
-    to.collect_seq(processes.iter().map(|process| ProcessSpec {
-        port: None,
-        ..process.clone()
+    to.collect_seq(processes.iter().map(|process| match process.port {
+        None => Cow::Borrowed(process),
+        Some(_) => Cow::Owned(ProcessSpec {
+            port: None,
+            ..process.clone()
+        }),
     }))
 }
 
-pub(super) fn ids(names: &Names<'_>, identity: &Identity<'_>) -> (VariantId, CellId) {
+/// The ids of a cell. `text` is room for what is hashed.
+pub(super) fn ids(
+    names: &Names<'_>,
+    identity: &Identity<'_>,
+    text: &mut Vec<u8>,
+) -> (VariantId, CellId) {
     let variant = variant(names);
-    let text = serde_json::to_vec(identity).unwrap_or_default();
-    let hash = hex(&Sha256::digest(&text)[..6]);
+    text.clear();
+    // Writing to memory cannot fail, and all of it is strings, numbers and lists.
+    let written = serde_json::to_writer(&mut *text, identity);
+    debug_assert!(written.is_ok());
+    let hash = hex(&Sha256::digest(text)[..6]);
     let id = CellId(format!("{variant}@{}#{hash}", names.load.name.value));
     (VariantId(variant), id)
 }

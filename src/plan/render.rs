@@ -10,6 +10,7 @@ use minijinja::value::Value;
 use minijinja::{Environment, UndefinedBehavior};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// Who is asking: what a template may depend on beside the caller's environment.
 #[derive(Clone, Copy)]
@@ -48,7 +49,30 @@ pub(super) struct Renderer {
     /// The marks of the services' ports.
     services: Value,
     /// By the place of the template in memory, which the suite keeps as long as the plan.
-    known: HashMap<usize, Known>,
+    known: HashMap<usize, Known, BuildHasherDefault<PlaceHasher>>,
+    /// Room for what a cell's identity is made of, so that it is not asked for again for each.
+    pub(super) room: Vec<u8>,
+}
+
+/// Hashes places in memory, which are as good as random but for their lowest bits.
+#[derive(Default)]
+struct PlaceHasher(u64);
+
+impl Hasher for PlaceHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_usize(usize::from(*byte));
+        }
+    }
+
+    fn write_usize(&mut self, place: usize) {
+        // The multiplier is 2⁶⁴ divided by the golden ratio (Knuth, The Art of Computer Programming 3, 6.4).
+        self.0 = (self.0 ^ place as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
 }
 
 struct Known {
@@ -56,6 +80,8 @@ struct Known {
     compiled: Option<String>,
     /// The names that it uses, `toggles.NAME` each for itself.
     uses: Vec<String>,
+    /// What came of it where it uses none.
+    plain: Option<Rendered>,
     /// What came of it, by the values of these names.
     rendered: HashMap<String, Rendered>,
 }
@@ -85,7 +111,8 @@ impl Renderer {
             environment,
             env: Value::from_pairs(env),
             services: Value::from_pairs(services),
-            known: HashMap::new(),
+            known: HashMap::default(),
+            room: Vec::new(),
         }
     }
 
@@ -97,6 +124,9 @@ impl Renderer {
             .known
             .entry(place)
             .or_insert_with(|| Known::new(environment, place, &template.value));
+        if let Some(rendered) = &known.plain {
+            return rendered.clone();
+        }
         let key = known.key(asker);
         if let Some(rendered) = known.rendered.get(&key) {
             return rendered.clone();
@@ -112,7 +142,11 @@ impl Renderer {
                 finish(compiled.render(context))
             }
         };
-        known.rendered.insert(key, rendered.clone());
+        if known.uses.is_empty() {
+            known.plain = Some(rendered.clone());
+        } else {
+            known.rendered.insert(key, rendered.clone());
+        }
         rendered
     }
 }
@@ -168,6 +202,7 @@ impl Known {
         Self {
             compiled: compiled.then_some(name),
             uses,
+            plain: None,
             rendered: HashMap::new(),
         }
     }

@@ -285,7 +285,10 @@ impl From<&str> for Text {
 
 impl Serialize for Text {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
+        match &*self.parts {
+            [Part::Literal(text)] if !text.contains("{{") => to.serialize_str(text),
+            _ => to.collect_str(self),
+        }
     }
 }
 

@@ -4,8 +4,8 @@ use super::tree::amount;
 use super::{Survey, estimate};
 use crate::cli::exit::Exit;
 use crate::cli::terminal::{print, say_error};
-use crate::spec::{Bound, Cell, Expect, Http, ProcessSpec, Ready, ReadyBy, Request, Skip, line};
 use crate::metric::{self, Unit};
+use crate::spec::{Bound, Cell, Expect, Http, ProcessSpec, Ready, ReadyBy, Request, Skip, line};
 use crate::units::{show_bytes, show_duration, show_seconds, write_duration};
 use std::fmt::Write as _;
 
@@ -334,8 +334,12 @@ fn figure_lines(out: &mut Lines, cell: &Cell) {
         .gates
         .iter()
         .map(|limit| {
-            let max = limit.max.map(|max| format!(" at most {}", bound(&limit.metric, max)));
-            let min = limit.min.map(|min| format!(" at least {}", bound(&limit.metric, min)));
+            let max = limit
+                .max
+                .map(|max| format!(" at most {}", bound(&limit.metric, max)));
+            let min = limit
+                .min
+                .map(|min| format!(" at least {}", bound(&limit.metric, min)));
             let worse = limit
                 .max_regression
                 .map(|share| format!(" at most {} % worse than the baseline run", share * 100.0));

@@ -8,9 +8,9 @@ mod tree;
 
 use super::exit::Exit;
 use super::requirements::Machine;
-use super::suites::{self, Disk, Read, Selection, Wrong, counted, nothing_selected};
+use super::suites::{self, Read, Selection, counted};
 use super::terminal::{say_error, say_line, say_warning};
-use crate::plan::{Options, Plan, PlanError, estimate};
+use crate::plan::{Options, Plan, estimate};
 use crate::spec::{Cell, Spec};
 use clap::Args;
 use std::collections::BTreeSet;
@@ -75,8 +75,13 @@ fn readable(arguments: &PlanArgs, options: &Options) -> Result<Vec<Read>, Exit> 
     for path in suites::files(&arguments.suites)? {
         match suites::read(&path) {
             Ok(read) => {
-                let wrong = wrong(&read, options);
-                errors += wrong.show(&read.source);
+                match suites::look(&read, options, drop) {
+                    Ok(looked) => looked
+                        .warnings
+                        .iter()
+                        .for_each(|warning| say_warning(warning)),
+                    Err(wrong) => errors += wrong.show(&read.source),
+                }
                 reads.push(read);
             }
             Err(count) => errors += count,
@@ -90,41 +95,6 @@ fn readable(arguments: &PlanArgs, options: &Options) -> Result<Vec<Read>, Exit> 
         counted(errors, "error")
     ));
     Err(Exit::Usage)
-}
-
-/// What is wrong with the cells of a suite.
-fn wrong(read: &Read, options: &Options) -> Wrong {
-    let mut plan = match Plan::new(&read.suite, options) {
-        Ok(plan) => plan,
-        Err(PlanError::Suite(diagnostics)) => {
-            return Wrong {
-                diagnostics,
-                messages: Vec::new(),
-            };
-        }
-        Err(PlanError::Option(message)) => {
-            return Wrong {
-                diagnostics: Vec::new(),
-                messages: vec![message],
-            };
-        }
-    };
-    let mut disk = Disk::default();
-    plan.cells().for_each(|cell| disk.add(&cell));
-    plan.head();
-    let mut messages = disk.missing_files(&read.suite.folder);
-    if plan.is_empty() {
-        messages.push(nothing_selected(&read.suite.name));
-    }
-    if plan.mistakes.is_empty() && messages.is_empty() {
-        for warning in disk.missing_folders(read) {
-            say_warning(&warning);
-        }
-    }
-    Wrong {
-        diagnostics: plan.mistakes,
-        messages,
-    }
 }
 
 /// A suite of which everything but the cells themselves is known.

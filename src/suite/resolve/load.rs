@@ -254,23 +254,26 @@ impl Resolver {
             .as_ref()
             .and_then(|stages| Some(stages.first()?.span().start..stages.last()?.span().end));
         let search_span = search.as_ref().map(Spanned::span);
-        let mut ends = vec![
-            ("rate", rate.as_ref().map(Spanned::span)),
-            ("stages", stages_span.clone()),
-            ("search", search_span.clone()),
-        ];
-        self.not_both(&ends, "the rate of a load comes from");
-        ends.retain(|(key, _)| *key == "stages");
-        ends.push(("duration", duration.as_ref().map(Spanned::span)));
-        self.not_both(&ends, "the length of a load comes from");
-        ends = vec![
-            ("search", search_span.clone()),
-            ("stages", stages_span.clone()),
-            ("requests", requests.as_ref().map(Spanned::span)),
-        ];
-        if ends[2].1.is_some() {
+        let rate_span = rate.as_ref().map(Spanned::span);
+        let duration_span = duration.as_ref().map(Spanned::span);
+        let requests_span = requests.as_ref().map(Spanned::span);
+        self.not_both(
+            &[
+                ("rate", rate_span),
+                ("stages", stages_span.clone()),
+                ("search", search_span.clone()),
+            ],
+            "the rate of a load comes from",
+        );
+        for (key, span) in [
+            ("duration", duration_span),
+            ("requests", requests_span.clone()),
+        ] {
+            let ends = [("stages", stages_span.clone()), (key, span)];
             self.not_both(&ends, "the length of a load comes from");
         }
+        let ends = [("search", search_span), ("requests", requests_span)];
+        self.not_both(&ends, "the length of a load comes from");
         let rate = self
             .rate(rate)
             .map(|rate| At::new(Pace::Rate(rate.value), rate.span));

@@ -11,7 +11,7 @@ use crate::suite::written::{Entries, Spanned, Words};
 
 /// `NAME-VERSION` of every version of every runtime.
 pub(super) fn names(runtimes: &Entries<schema::Runtime>) -> Vec<String> {
-    runtimes
+    let mut all: Vec<String> = runtimes
         .0
         .iter()
         .flat_map(|(name, runtime)| {
@@ -21,7 +21,10 @@ pub(super) fn names(runtimes: &Entries<schema::Runtime>) -> Vec<String> {
                 .flatten()
                 .map(move |version| format!("{}-{}", name.get_ref(), version.get_ref()))
         })
-        .collect()
+        .collect();
+    // A version that is there twice is said elsewhere.
+    all.dedup();
+    all
 }
 
 impl Resolver {
