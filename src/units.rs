@@ -282,7 +282,6 @@ pub mod optional_nanos {
     use std::time::Duration;
 
     /// Writes whole nanoseconds, or null.
-    #[expect(clippy::ref_option, reason = "serde hands a reference")]
     pub fn serialize<S: Serializer>(value: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
         value
             .map(|value| u64::try_from(value.as_nanos()).unwrap_or(u64::MAX))

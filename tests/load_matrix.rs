@@ -8,7 +8,7 @@
 
 use hotlap::load::{Cancel, Control, Job, LoadPhase, Target, TargetError, run, verify};
 use hotlap::record::{ErrorKind, Load};
-use hotlap::spec::{Amount, Expect, Fill, LoadSpec, Request, Text};
+use hotlap::spec::{Amount, Fill, LoadSpec};
 use hotlap::stats::validity;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -97,18 +97,11 @@ const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 fn spec(amount: Amount) -> LoadSpec {
     LoadSpec {
-        request: Request {
-            method: "GET".to_owned(),
-            path: Text::literal("/"),
-            headers: Vec::new(),
-            body: None,
-        },
-        expect: Expect::default(),
         connections: 4,
         amount,
         warmup: Duration::ZERO,
         timeout: Duration::from_secs(10),
-        keep_alive: true,
+        ..LoadSpec::default()
     }
 }
 
@@ -120,9 +113,8 @@ fn load_with(server: SocketAddr, spec: &LoadSpec, control: &Control) -> Load {
     let target = Target::new(server, server.to_string(), false).unwrap();
     let fill = Fill {
         port: server.port(),
-        dir: String::new(),
         cpus: 1,
-        env: std::collections::BTreeMap::new(),
+        ..Fill::default()
     };
     let job = Job::new(spec, &fill, &target).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -101,7 +101,7 @@ impl Model {
                 all.extend(choices.into_iter().map(|choice| (server, choice, load)));
             }
         }
-        self.in_order(all)
+        in_order(all)
     }
 
     /// A toggle and one of its values, from any two numbers.
@@ -109,15 +109,15 @@ impl Model {
         let toggle = toggle % self.toggles.len();
         (toggle, value % self.toggles[toggle].values)
     }
+}
 
-    /// The order of rows: server, values of toggles, load; a toggle that does not apply is at its first.
-    fn in_order(&self, mut places: Vec<Place>) -> Vec<Place> {
-        places.sort_by_key(|(server, values, load)| {
-            let values: Vec<usize> = values.iter().map(|value| value.unwrap_or(0)).collect();
-            (*server, values, *load)
-        });
-        places
-    }
+/// The order of rows: server, values of toggles, load; a toggle that does not apply is at its first.
+fn in_order(mut places: Vec<Place>) -> Vec<Place> {
+    places.sort_by_key(|(server, values, load)| {
+        let values: Vec<usize> = values.iter().map(|value| value.unwrap_or(0)).collect();
+        (*server, values, *load)
+    });
+    places
 }
 
 fn name((server, values, load): &Place) -> String {
@@ -289,7 +289,7 @@ proptest! {
                 union.push(place);
             }
         }
-        let expected: Vec<String> = model.in_order(union).iter().map(name).collect();
+        let expected: Vec<String> = in_order(union).iter().map(name).collect();
         prop_assert_eq!(names(&planned.unwrap()), expected);
     }
 

@@ -44,10 +44,12 @@ fn run(profile: Option<&str>) -> Run {
                 cooldown: Duration::from_secs(1),
                 rest: Duration::from_secs(5),
                 sample_interval: Duration::from_millis(100),
-                max_errors: 0.001,
-                allow_public: false,
+                ..RunSettings::default()
             },
             axes: Vec::new(),
+            runtimes: Vec::new(),
+            services: Vec::new(),
+            published: Vec::new(),
             cells: Vec::new(),
         },
         plan: (1..=3)

@@ -294,7 +294,7 @@ fn defaults_are_below_and_overrides_are_on_top() {
     assert_eq!(esrol.work.generator.as_deref(), Some("ab"));
     assert!(!esrol.work.keep_alive);
     let loopback = cell(&spec, "loopback@built-in");
-    assert_eq!(loopback.ready.timeout, Duration::from_secs(60));
+    assert_eq!(loopback.ready.timeout, Duration::from_mins(1));
     assert_eq!(loopback.repetitions, 10);
     let koa = plan("node-frameworks");
     let old = cell(&koa, "koa/node=old@long");

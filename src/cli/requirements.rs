@@ -7,7 +7,7 @@ use crate::process::GuardProgram;
 use crate::run::beyond;
 use crate::server::requirement::{Findings, examine};
 use crate::spec::{Build, Cell, Requirement, Skip, Spec};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// What was found on this machine.
@@ -16,7 +16,7 @@ pub(super) struct Machine {
     /// The suite's folder.
     folder: PathBuf,
     /// What each folder is built with, as far as cells were judged.
-    builds: HashMap<String, Build>,
+    builds: BTreeMap<String, Build>,
 }
 
 impl Machine {
@@ -42,7 +42,7 @@ impl Machine {
         Ok(Self {
             findings,
             folder,
-            builds: HashMap::new(),
+            builds: BTreeMap::new(),
         })
     }
 

@@ -27,7 +27,6 @@ use matrix::{Matrix, Positions};
 use render::Renderer;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::time::Duration;
 
 /// What the caller adds to a suite.
 #[derive(Debug, Clone, Default)]
@@ -246,23 +245,25 @@ fn one_of(known: &[&str]) -> String {
 }
 
 fn settings(run: &Run, options: &Options) -> RunSettings {
+    let default = RunSettings::default();
     RunSettings {
         repetitions: options.repetitions.unwrap_or_else(|| work::trials(run)),
         order: match run.order {
-            None | Some(suite::Order::Shuffled) => Order::Shuffled,
+            None => default.order,
+            Some(suite::Order::Shuffled) => Order::Shuffled,
             Some(suite::Order::Sequential) => Order::Sequential,
             Some(suite::Order::Random) => Order::Random,
         },
         seed: options.seed.or(run.seed).unwrap_or(options.random_seed),
-        cooldown: run.cooldown.unwrap_or(Duration::from_secs(1)),
-        rest: run.rest.unwrap_or(Duration::from_secs(5)),
-        sample_interval: run.sample_interval.unwrap_or(Duration::from_millis(100)),
-        max_errors: run.max_errors.unwrap_or(0.001),
-        allow_public: run.allow_public.unwrap_or(false),
+        cooldown: run.cooldown.unwrap_or(default.cooldown),
+        rest: run.rest.unwrap_or(default.rest),
+        sample_interval: run.sample_interval.unwrap_or(default.sample_interval),
+        max_errors: run.max_errors.unwrap_or(default.max_errors),
+        allow_public: run.allow_public.unwrap_or(default.allow_public),
         auto: options.repetitions.is_none() && run.repetitions == Some(Repetitions::Auto),
-        target: run.target.unwrap_or(0.02),
-        min_effect: run.min_effect.unwrap_or(0.02),
-        max_warmup: run.max_warmup.unwrap_or(Duration::from_mins(1)),
+        target: run.target.unwrap_or(default.target),
+        min_effect: run.min_effect.unwrap_or(default.min_effect),
+        max_warmup: run.max_warmup.unwrap_or(default.max_warmup),
         budget: run.budget,
         cpus: run.cpus.map(|cpus| CpuShares {
             server: cpus.server,

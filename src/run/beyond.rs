@@ -2,11 +2,11 @@
 //! cell is skipped with the reason, and never run as if it had not been asked.
 
 use crate::spec::{Build, Cell, Http, Pace, ProcessSpec, Skip, Spec};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// What this version cannot carry out of a cell. `builds` holds what each folder is built with by the
 /// cells before.
-pub fn beyond(cell: &Cell, builds: &mut HashMap<String, Build>) -> Option<Skip> {
+pub fn beyond(cell: &Cell, builds: &mut BTreeMap<String, Build>) -> Option<Skip> {
     let mut what: Vec<String> = features(cell);
     for build in &cell.builds {
         let first = builds

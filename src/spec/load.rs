@@ -55,6 +55,30 @@ pub struct LoadSpec {
     pub rounds: u32,
 }
 
+impl Default for LoadSpec {
+    /// What a suite gets that says nothing.
+    fn default() -> Self {
+        Self {
+            request: Request::default(),
+            expect: Expect::default(),
+            connections: 64,
+            amount: Amount::Duration(Duration::from_secs(30)),
+            warmup: Duration::from_secs(5),
+            timeout: Duration::from_secs(10),
+            keep_alive: true,
+            generator: None,
+            mix: Vec::new(),
+            pace: None,
+            arrivals: Arrivals::Uniform,
+            http: Http::One,
+            streams: 1,
+            pipelining: 1,
+            tls: None,
+            rounds: 1,
+        }
+    }
+}
+
 impl LoadSpec {
     /// How long one measured phase lasts; nothing where a number of requests ends it.
     pub fn length(&self) -> Duration {
@@ -195,6 +219,19 @@ pub struct Request {
     /// A file that is the body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_file: Option<FileRef>,
+}
+
+impl Default for Request {
+    /// `GET /`.
+    fn default() -> Self {
+        Self {
+            method: "GET".to_owned(),
+            path: Text::literal("/"),
+            headers: Vec::new(),
+            body: None,
+            body_file: None,
+        }
+    }
 }
 
 /// What a response must be like. Names of headers are in lower case.

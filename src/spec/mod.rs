@@ -154,6 +154,28 @@ pub struct CpuShares {
     pub generator: Option<u32>,
 }
 
+impl Default for RunSettings {
+    /// What a suite gets that says nothing, with the seed 1.
+    fn default() -> Self {
+        Self {
+            repetitions: 10,
+            order: Order::Shuffled,
+            seed: 1,
+            cooldown: Duration::from_secs(1),
+            rest: Duration::from_secs(5),
+            sample_interval: Duration::from_millis(100),
+            max_errors: 0.001,
+            allow_public: false,
+            auto: false,
+            target: two_per_cent(),
+            min_effect: two_per_cent(),
+            max_warmup: a_minute(),
+            budget: None,
+            cpus: None,
+        }
+    }
+}
+
 /// In which order the trials run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -137,6 +137,40 @@ pub(super) fn is_one(number: &u32) -> bool {
     *number == 1
 }
 
+impl Default for ProcessSpec {
+    /// The only process of a server that says nothing; its command is still to come.
+    fn default() -> Self {
+        Self {
+            role: "server".to_owned(),
+            command: Vec::new(),
+            cwd: Text::literal("."),
+            env: Vec::new(),
+            unset_env: Vec::new(),
+            address: "127.0.0.1".to_owned(),
+            port: None,
+            stop: StopPolicy::default(),
+            runtime: None,
+            pass_env: Vec::new(),
+            secret: Vec::new(),
+            files: Vec::new(),
+            copy: false,
+            needs: Vec::new(),
+            count: 1,
+            ready: None,
+            prepare: Vec::new(),
+        }
+    }
+}
+
+impl Default for StopPolicy {
+    fn default() -> Self {
+        Self {
+            signal: "SIGTERM".to_owned(),
+            grace: Duration::from_secs(5),
+        }
+    }
+}
+
 /// How a process is asked to end, and how long it may take.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StopPolicy {

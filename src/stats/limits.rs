@@ -53,23 +53,15 @@ fn moments(counts: &[u64]) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{Expect, Request, Text};
     use std::time::Duration;
 
     fn work(amount: Amount) -> LoadSpec {
         LoadSpec {
-            request: Request {
-                method: "GET".to_owned(),
-                path: Text::literal("/"),
-                headers: Vec::new(),
-                body: None,
-            },
-            expect: Expect::default(),
             connections: 1,
             amount,
             warmup: Duration::ZERO,
             timeout: Duration::from_secs(10),
-            keep_alive: true,
+            ..LoadSpec::default()
         }
     }
 

@@ -2,22 +2,14 @@
 
 use super::*;
 use crate::record::{Connections, Histogram};
-use crate::spec::{Expect, Request, Text};
 
 fn work(connections: u32, amount: Amount) -> LoadSpec {
     LoadSpec {
-        request: Request {
-            method: "GET".to_owned(),
-            path: Text::literal("/"),
-            headers: Vec::new(),
-            body: None,
-        },
-        expect: Expect::default(),
         connections,
         amount,
         warmup: Duration::from_secs(1),
         timeout: Duration::from_secs(10),
-        keep_alive: true,
+        ..LoadSpec::default()
     }
 }
 

@@ -9,7 +9,7 @@ use hotlap::record::{
 };
 use hotlap::spec::{
     Amount, Axis, Build, Cell, Choice, Expect, LoadSpec, Order, Planned, ProcessSpec, Ready,
-    Request, Requirement, RunSettings, Skip, Spec, StopPolicy, Text,
+    Request, Requirement, RunSettings, Skip, Spec, Text,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -76,6 +76,12 @@ fn cell(server: &str, label: &str, compression: Option<&str>, hash: &str) -> Cel
         baseline: Some(CellId(
             "node/compression=off@steady#0a1b2c3d4e5f".to_owned(),
         )),
+        revision: None,
+        services: Vec::new(),
+        url: None,
+        prepare: Vec::new(),
+        gates: Vec::new(),
+        published: Vec::new(),
         requires: vec![Requirement::Tool {
             name: server.to_owned(),
             at_least: None,
@@ -87,9 +93,12 @@ fn cell(server: &str, label: &str, compression: Option<&str>, hash: &str) -> Cel
                 cwd: "apps/go".to_owned(),
                 commands: vec![
                     ["go", "build", "-o", "server", "."]
-                        .map(str::to_owned)
+                        .map(Text::from)
                         .to_vec(),
                 ],
+                revision: None,
+                runtime: None,
+                inputs: None,
                 timeout: Duration::from_mins(15),
             }]
         } else {
@@ -100,6 +109,7 @@ fn cell(server: &str, label: &str, compression: Option<&str>, hash: &str) -> Cel
         ready: Ready {
             path: "/items".into(),
             status: Some(200),
+            by: None,
             timeout: Duration::from_secs(30),
         },
         work: LoadSpec {
@@ -111,7 +121,7 @@ fn cell(server: &str, label: &str, compression: Option<&str>, hash: &str) -> Cel
                 } else {
                     Vec::new()
                 },
-                body: None,
+                ..Request::default()
             },
             expect: Expect {
                 headers: if gzip {
@@ -131,6 +141,7 @@ fn cell(server: &str, label: &str, compression: Option<&str>, hash: &str) -> Cel
             warmup: Duration::from_secs(5),
             timeout: Duration::from_secs(10),
             keep_alive: true,
+            ..LoadSpec::default()
         },
         repetitions: 3,
         trial_timeout: Duration::from_secs(150),
@@ -154,13 +165,7 @@ fn process(server: &str, gzip: bool) -> ProcessSpec {
         } else {
             Vec::new()
         },
-        unset_env: Vec::new(),
-        address: "127.0.0.1".to_owned(),
-        port: None,
-        stop: StopPolicy {
-            signal: "SIGTERM".to_owned(),
-            grace: Duration::from_secs(5),
-        },
+        ..ProcessSpec::default()
     }
 }
 
@@ -195,8 +200,7 @@ fn spec() -> Spec {
             cooldown: Duration::from_secs(1),
             rest: Duration::from_secs(5),
             sample_interval: Duration::from_millis(100),
-            max_errors: 0.001,
-            allow_public: false,
+            ..RunSettings::default()
         },
         axes: vec![
             axis(
@@ -206,6 +210,9 @@ fn spec() -> Spec {
             axis("compression", &[("off", "off"), ("gzip", "gzip")]),
             axis("load", &[("steady", "steady")]),
         ],
+        runtimes: Vec::new(),
+        services: Vec::new(),
+        published: Vec::new(),
         cells: vec![
             off,
             cell("node", "Node.js", Some("gzip"), "1f2e3d4c5b6a"),

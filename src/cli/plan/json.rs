@@ -1,8 +1,9 @@
 //! The plan as JSON, written as it is made.
 
 use super::Survey;
+use crate::cli::requirements::Machine;
 use crate::cli::terminal::print as print_text;
-use crate::plan::order;
+use crate::plan::{Plan, order};
 use crate::spec::{Cell, Spec};
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Value, json};
@@ -97,26 +98,19 @@ impl Serialize for SpecOf<'_, '_> {
                 map.serialize_entry(key, value)?;
             }
         }
-        map.serialize_entry("cells", &Cells(RefCell::new((survey, ids))))?;
+        let Survey { plan, machine, .. } = &mut **survey;
+        map.serialize_entry("cells", &Cells(RefCell::new((plan, machine, ids))))?;
         map.end()
     }
 }
 
-/// A cell, and why a run would skip it though this machine lacks nothing.
-#[derive(serde::Serialize)]
-struct Shown<'c> {
-    #[serde(flatten)]
-    cell: &'c Cell,
-    beyond: Option<String>,
-}
+/// The cells, and where the ids of those that run are kept.
+struct Cells<'s, 'a>(RefCell<(&'s mut Plan<'a>, &'s mut Machine, &'s mut Vec<String>)>);
 
-struct Cells<'b, 's, 'a>(RefCell<(&'b mut &'s mut Survey<'a>, &'b mut &'s mut Vec<String>)>);
-
-impl Serialize for Cells<'_, '_, '_> {
+impl Serialize for Cells<'_, '_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut both = self.0.borrow_mut();
-        let (survey, ids) = &mut *both;
-        let Survey { plan, machine, .. } = &mut ***survey;
+        let mut all = self.0.borrow_mut();
+        let (plan, machine, ids) = &mut *all;
         let mut seq = to.serialize_seq(None)?;
         for cell in plan.cells() {
             let skip = machine.missing(&cell);
@@ -132,6 +126,14 @@ impl Serialize for Cells<'_, '_, '_> {
         machine.begin_again();
         seq.end()
     }
+}
+
+/// A cell, and why a run would skip it though this machine lacks nothing.
+#[derive(serde::Serialize)]
+struct Shown<'c> {
+    #[serde(flatten)]
+    cell: &'c Cell,
+    beyond: Option<String>,
 }
 
 /// The trials in the order of the run.

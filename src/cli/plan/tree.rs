@@ -84,8 +84,7 @@ fn head(survey: &Survey<'_>) -> String {
     let beyond = match survey.beyond {
         0 => String::new(),
         number => format!(
-            "{} of these will be skipped: this version of hotlap does not carry out all that they ask for\n",
-            number
+            "{number} of these will be skipped: this version of hotlap does not carry out all that they ask for\n"
         ),
     };
     format!(

@@ -145,10 +145,7 @@ impl Resolver {
     }
 
     /// What a search for the highest rate holds on to.
-    pub(super) fn search(
-        &mut self,
-        search: Spanned<Entries<Spanned<Quantity>>>,
-    ) -> Option<At<Pace>> {
+    pub(super) fn search(&mut self, search: Spanned<Entries<Spanned<Quantity>>>) -> At<Pace> {
         let span = search.span();
         let entries = search.into_inner().0;
         if entries.is_empty() {
@@ -185,7 +182,7 @@ impl Resolver {
                 limits.push((metric, bound));
             }
         }
-        Some(At::new(Pace::Search(limits), span))
+        At::new(Pace::Search(limits), span)
     }
 
     fn metric(&mut self, name: &Spanned<String>) -> Option<&'static Metric> {

@@ -67,8 +67,8 @@ impl Resolver {
                 load.rate,
                 load.stages,
                 load.search,
-                &load.duration,
-                &load.requests,
+                load.duration.as_ref(),
+                load.requests.as_ref(),
             ),
             amount: self.amount(load.duration, load.requests),
             arrivals: self.arrivals(load.arrivals),
@@ -247,16 +247,16 @@ impl Resolver {
         rate: Opt<Number>,
         stages: List<schema::Stage>,
         search: Opt<Entries<Spanned<Quantity>>>,
-        duration: &Opt<DurationText>,
-        requests: &Opt<u64>,
+        duration: Option<&Spanned<DurationText>>,
+        requests: Option<&Spanned<u64>>,
     ) -> Option<At<Pace>> {
         let stages_span = stages
             .as_ref()
             .and_then(|stages| Some(stages.first()?.span().start..stages.last()?.span().end));
         let search_span = search.as_ref().map(Spanned::span);
         let rate_span = rate.as_ref().map(Spanned::span);
-        let duration_span = duration.as_ref().map(Spanned::span);
-        let requests_span = requests.as_ref().map(Spanned::span);
+        let duration_span = duration.map(Spanned::span);
+        let requests_span = requests.map(Spanned::span);
         self.not_both(
             &[
                 ("rate", rate_span),
@@ -278,7 +278,7 @@ impl Resolver {
             .rate(rate)
             .map(|rate| At::new(Pace::Rate(rate.value), rate.span));
         let stages = self.stages(stages, stages_span);
-        let search = search.and_then(|search| self.search(search));
+        let search = search.map(|search| self.search(search));
         rate.or(stages).or(search)
     }
 

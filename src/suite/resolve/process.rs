@@ -20,7 +20,7 @@ impl Resolver {
         let env = self.env(keys.env, place);
         let pass_env = self.variables(keys.pass_env);
         let secret = self.variables(keys.secret);
-        self.secrets(&secret, &env);
+        self.secrets(secret.as_deref().unwrap_or_default(), &env);
         ServerKeys {
             cwd: self.cwd(keys.cwd, place),
             runtime: self.runtime_name(keys.runtime, place),
@@ -47,8 +47,8 @@ impl Resolver {
     }
 
     /// A secret that is written into a suite is none.
-    fn secrets(&mut self, secret: &Option<Vec<At<String>>>, env: &[(At<String>, Template)]) {
-        for name in secret.iter().flatten() {
+    fn secrets(&mut self, secret: &[At<String>], env: &[(At<String>, Template)]) {
+        for name in secret {
             let written = env
                 .iter()
                 .find(|(known, text)| known.value == name.value && !text.value.contains("env."));
