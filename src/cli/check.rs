@@ -28,7 +28,9 @@ pub(super) fn main(arguments: &CheckArgs) -> Exit {
         match suites::read(file) {
             Ok(read) => {
                 warnings += read.warnings;
-                errors += check(&read);
+                let (more, rendered) = check(&read);
+                errors += more;
+                warnings += rendered;
             }
             Err(count) => errors += count,
         }
@@ -45,8 +47,9 @@ pub(super) fn main(arguments: &CheckArgs) -> Exit {
 }
 
 /// Resolves a suite as it is and in each of its profiles, which can be wrong too: one may exclude
-/// the last cell. The number of mistakes.
-fn check(read: &Read) -> usize {
+/// the last cell. The numbers of mistakes and of
+/// warnings.
+fn check(read: &Read) -> (usize, usize) {
     let mut wrong = Wrong::default();
     let mut cells = 0;
     let mut warnings: Vec<String> = Vec::new();
@@ -83,5 +86,5 @@ fn check(read: &Read) -> usize {
             counted(cells, "cell")
         ));
     }
-    errors
+    (errors, warnings.len())
 }

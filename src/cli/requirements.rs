@@ -109,28 +109,36 @@ pub(super) fn apply(
     Ok(machine.versions())
 }
 
-/// With `--strict` a skip is an error.
-pub(super) fn refuse_skips(spec: &Spec) -> Result<(), Exit> {
-    let mut reasons: Vec<String> = spec
+/// With `--strict` a skip is an error, and a run of skips alone is one always.
+pub(super) fn refuse_skips(spec: &Spec, strict: bool) -> Result<(), Exit> {
+    let skips: Vec<(&str, &Skip)> = spec
         .cells
         .iter()
-        .filter_map(|cell| {
-            let skip = cell.skip.as_ref()?;
+        .filter_map(|cell| Some((cell.server.as_str(), cell.skip.as_ref()?)))
+        .collect();
+    let all = skips.len() == spec.cells.len();
+    if skips.is_empty() || !(all || strict) {
+        return Ok(());
+    }
+    let mut reasons: Vec<String> = skips
+        .into_iter()
+        .map(|(server, skip)| {
             let install = skip
                 .install
                 .as_ref()
                 .map_or_else(String::new, |line| format!(" ({line})"));
-            Some(format!("{}: {}{install}", cell.server, skip.reason))
+            format!("{server}: {}{install}", skip.reason)
         })
         .collect();
-    if reasons.is_empty() {
-        return Ok(());
-    }
     reasons.sort();
     reasons.dedup();
     for reason in &reasons {
         say_error(reason);
     }
-    say_line("with --strict every requirement must be met; nothing was started");
+    say_line(if all {
+        "no cell can run here; nothing was started"
+    } else {
+        "with --strict every requirement must be met; nothing was started"
+    });
     Err(Exit::Machine)
 }

@@ -6,14 +6,14 @@ use super::progress::Listener;
 use super::reports;
 use super::requirements;
 use super::scratch::Scratch;
-use super::suites::{self, Planned, Selection};
+use super::suites::{self, Planned, Selection, counted};
 use super::terminal::{is_interactive, say_error, say_line, say_warning};
 use crate::host;
 use crate::ids::{RunId, hex};
 use crate::plan::schedule;
 use crate::process::{GuardProgram, leftovers};
 use crate::record::{End, FORMAT, Run, Session, SuiteFile};
-use crate::run::{self, Cancel, Job, RunError};
+use crate::run::{self, Cancel, Job, RunError, not_applied};
 use crate::spec::Spec;
 use crate::store::{self, Lock, RunFolder, RunState, StoreError};
 use clap::{Args, ValueEnum};
@@ -144,6 +144,17 @@ fn planned(arguments: &RunArgs) -> Result<Vec<Work>, Exit> {
         say_line("with --strict a warning is an error; nothing was started");
         return Err(Exit::Usage);
     }
+    let mut missing: Vec<String> = all.iter().flat_map(missing_folders).collect();
+    missing.sort();
+    missing.dedup();
+    if !missing.is_empty() {
+        missing.iter().for_each(|message| say_error(message));
+        say_line(&format!(
+            "{}; nothing was started",
+            counted(missing.len(), "error")
+        ));
+        return Err(Exit::Usage);
+    }
     let work = |planned: Planned| Work {
         suite: planned.spec.suite.clone(),
         folder: planned.read.suite.folder.clone(),
@@ -151,6 +162,30 @@ fn planned(arguments: &RunArgs) -> Result<Vec<Work>, Exit> {
         task: Task::Begin(Box::new(planned)),
     };
     Ok(all.into_iter().map(work).collect())
+}
+
+/// Folders that cells would run in and that are not there: a plan may skip what a run must not overlook. What
+/// is checked out for a revision may well not lie here.
+fn missing_folders(planned: &Planned) -> Vec<String> {
+    let folder = &planned.read.suite.folder;
+    let here = planned
+        .spec
+        .cells
+        .iter()
+        .filter(|cell| cell.revision.is_none());
+    here.flat_map(|cell| {
+        cell.processes.iter().filter_map(move |process| {
+            let cwd = process.cwd.as_literal()?;
+            (!folder.join(cwd).is_dir()).then(|| {
+                format!(
+                    "the server `{}` runs in {cwd}, and there is no such folder in {}",
+                    cell.server,
+                    folder.display()
+                )
+            })
+        })
+    })
+    .collect()
 }
 
 /// Unfinished runs of the suites. Their stored plans are used, so a suite file that has become
@@ -398,8 +433,12 @@ fn begin(
     session: Session,
 ) -> Result<RunFolder, Exit> {
     let versions = requirements::apply(&mut planned.spec, &planned.read.suite.folder, scratch)?;
-    if arguments.strict {
-        requirements::refuse_skips(&planned.spec)?;
+    requirements::refuse_skips(&planned.spec, arguments.strict)?;
+    let cells = &planned.spec.cells;
+    let gated = cells.iter().any(|cell| !cell.gates.is_empty());
+    let published = cells.iter().any(|cell| !cell.published.is_empty());
+    for note in not_applied(&planned.spec.run, gated, published) {
+        say_line(&format!("note: {note}"));
     }
     let run = Run {
         format: FORMAT,

@@ -2,7 +2,7 @@
 //! narrow them, and the diagnostics of each.
 
 use super::exit::Exit;
-use super::terminal::{say, say_error, say_line, say_warning, style};
+use super::terminal::{say, say_error, say_line, style};
 use crate::diagnostic::{Diagnostic, Severity, SourceText, render};
 use crate::plan::{self, Plan, PlanError};
 use crate::spec::{Cell, Spec};
@@ -215,9 +215,6 @@ impl Wrong {
 pub(super) fn resolve(read: &Read, selection: &Selection) -> Result<Spec, Wrong> {
     let mut cells = Vec::new();
     let mut looked = look(read, &selection.options(), |cell| cells.push(cell))?;
-    for warning in &looked.warnings {
-        say_warning(warning);
-    }
     looked.head.cells = cells;
     Ok(looked.head)
 }
@@ -325,7 +322,7 @@ impl Disk {
             .filter(|(_, cwd, _)| !folder.join(cwd).is_dir())
             .filter(|(_, cwd, _)| !read.said.contains(&suite::no_folder(cwd)))
             .map(|(server, cwd, _)| {
-                format!("the server `{server}` is skipped where it runs in {cwd}: there is no such folder")
+                format!("the server `{server}` cannot run in {cwd}: there is no such folder")
             })
             .collect()
     }

@@ -15,7 +15,7 @@ pub(super) const TOO_FEW: &str = "too few samples";
 pub(super) fn report(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
     let run = input.run;
     let cells = summarise(run, input.trials);
-    let value = json!({
+    let mut value = json!({
         "format": FORMAT,
         "run": run.id,
         "suite": run.spec.suite,
@@ -35,6 +35,7 @@ pub(super) fn report(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
         "cells": cells.iter().map(|cell| cell_json(run, cell, &cells)).collect::<Vec<_>>(),
         "notes": input.notes,
     });
+    value.sort_all_objects();
     let mut bytes = serde_json::to_vec_pretty(&value)
         .map_err(|error| ReportError::Serialise(error.to_string()))?;
     bytes.push(b'\n');

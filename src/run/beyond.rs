@@ -1,7 +1,7 @@
 //! What a suite may ask for and this version of hotlap cannot carry out: such a
 //! cell is skipped with the reason, and never run as if it had not been asked.
 
-use crate::spec::{Build, Cell, Http, Pace, ProcessSpec, Skip, Spec};
+use crate::spec::{Build, Cell, Http, Pace, ProcessSpec, RunSettings, Skip};
 use std::collections::BTreeMap;
 
 /// What this version cannot carry out of a cell. `builds` holds what each folder is built with by the
@@ -80,12 +80,10 @@ fn features(cell: &Cell) -> Vec<String> {
     what
 }
 
-/// What this version reads of a run as a whole and does not apply, in sentences.
-pub fn not_applied(spec: &Spec) -> Vec<String> {
-    let run = &spec.run;
+/// What this version reads of a run as a whole and does not apply, in sentences. `gated` and `published` tell
+/// whether any cell has a limit or a published figure.
+pub fn not_applied(run: &RunSettings, gated: bool, published: bool) -> Vec<String> {
     let mut notes = Vec::new();
-    let gated = spec.cells.iter().any(|cell| !cell.gates.is_empty());
-    let published = spec.cells.iter().any(|cell| !cell.published.is_empty());
     if run.auto {
         notes.push(format!(
             "`repetitions = \"auto\"`: all {} trials of `max_repetitions` are run; --repetitions N gives another number",

@@ -112,6 +112,10 @@ struct Survey<'a> {
     comparisons: usize,
     /// How many cells a run would skip, since this version cannot carry them out.
     beyond: usize,
+    /// Whether any cell is held to a limit.
+    gated: bool,
+    /// Whether any cell stands beside a published figure.
+    published: bool,
 }
 
 /// What one load takes of the run.
@@ -138,6 +142,7 @@ fn survey<'a>(read: &'a Read, options: &'a Options, scratch: &Path) -> Result<Su
     let mut repetitions = Vec::with_capacity(plan.len());
     let mut loads: Vec<Share> = Vec::new();
     let (mut comparisons, mut beyond) = (0, 0);
+    let (mut gated, mut published) = (false, false);
     for cell in plan.cells() {
         if machine.missing(&cell).is_some() {
             repetitions.push(0);
@@ -145,6 +150,8 @@ fn survey<'a>(read: &'a Read, options: &'a Options, scratch: &Path) -> Result<Su
         }
         repetitions.push(cell.repetitions);
         beyond += usize::from(machine.beyond(&cell).is_some());
+        gated |= !cell.gates.is_empty();
+        published |= !cell.published.is_empty();
         comparisons += usize::from(cell.baseline.is_some());
         add(&mut loads, &cell, &head);
     }
@@ -158,6 +165,8 @@ fn survey<'a>(read: &'a Read, options: &'a Options, scratch: &Path) -> Result<Su
         loads,
         comparisons,
         beyond,
+        gated,
+        published,
     })
 }
 

@@ -157,7 +157,7 @@ impl Resolver {
             self.say(
                 Diagnostic::error(code::NO_SUCH_FILE, no_folder(&cwd.value), cwd.span.clone())
                     .as_warning()
-                    .label("what runs here is skipped")
+                    .label("nothing can run here")
                     .help(format!(
                         "paths start at the suite's folder, {}",
                         self.folder.display()
