@@ -148,7 +148,9 @@ fn planned(arguments: &RunArgs) -> Result<Vec<Work>, Exit> {
     missing.sort();
     missing.dedup();
     if !missing.is_empty() {
-        missing.iter().for_each(|message| say_error(message));
+        for message in &missing {
+            say_error(message);
+        }
         say_line(&format!(
             "{}; nothing was started",
             counted(missing.len(), "error")

@@ -124,10 +124,10 @@ impl<'a> Matrix<'a> {
     /// The cells that `combine` gives.
     fn combine(&mut self, profile: Option<&Profile>, run: &Run) -> Result<(), Vec<Diagnostic>> {
         let suite = self.suite;
-        let combine = profile
-            .and_then(|profile| profile.matrix.combine)
-            .or(suite.matrix.combine)
-            .unwrap_or(Combine::All);
+        let own = profile.and_then(|profile| profile.matrix.combine.as_ref());
+        let combine = own
+            .or(suite.matrix.combine.as_ref())
+            .map_or(Combine::All, |combine| combine.value);
         let baseline = Positions::of(suite, run);
         for (server, load) in self.pairs().collect::<Vec<_>>() {
             let applies = self.applies(server, load).to_vec();
@@ -574,10 +574,14 @@ fn applies(suite: &Suite) -> Vec<Vec<bool>> {
 }
 
 fn nothing_left(suite: &Suite, profile: Option<&Profile>) -> Diagnostic {
-    let own = profile.and_then(|profile| profile.matrix.exclude.last());
-    let span = own
-        .or(suite.matrix.exclude.last())
-        .map_or(0..0, |exclude| exclude.span.clone());
+    let place = |matrix: &suite::Matrix| {
+        let exclude = matrix.exclude.last().map(|exclude| exclude.span.clone());
+        exclude.or(matrix.combine.as_ref().map(|combine| combine.span.clone()))
+    };
+    let span = profile
+        .and_then(|profile| place(&profile.matrix))
+        .or(place(&suite.matrix))
+        .unwrap_or_default();
     Diagnostic::error(suite::NO_CELLS, "no cell is left to measure", span)
         .help("[matrix] takes out all that there is, or lists nothing in `include`")
 }

@@ -65,12 +65,13 @@ impl Resolver {
                 .map(|service| (service.name.value.as_str(), needs(&service.keys)))
                 .collect(),
         };
-        let of_services: Vec<&str> = self_names(&services);
+        let of_services: Vec<&str> = names(&services);
         self.graph(&services, &of_services, "service");
         for server in &suite.servers {
             let mut edges = vec![];
             if server.processes.is_empty() {
-                edges.push((server.name.value.as_str(), needs(&server.keys)));
+                // A server that is one process has no name among its own.
+                edges.push(("", needs(&server.keys)));
             }
             for process in &server.processes {
                 edges.push((process.name.value.as_str(), needs(&process.keys)));
@@ -154,7 +155,8 @@ impl Resolver {
                 name.is_some_and(|name| name.value == mix.name.value)
             });
             if !used {
-                self.no_use("no load has this mix", &mix.name, "mix");
+                let key = format!("mix = \"{}\"", mix.name.value);
+                self.no_use("no load has this mix", &mix.name, key);
             }
         }
         for service in &suite.services {
@@ -165,30 +167,25 @@ impl Resolver {
                     of(&server.keys) || server.processes.iter().any(|process| of(&process.keys))
                 });
             if !used {
+                let key = format!("needs = [\"{name}\"]");
                 self.no_use(
                     "nothing needs this service, so it is not started",
                     &service.name,
-                    "service",
+                    key,
                 );
             }
         }
     }
 
-    fn no_use(&mut self, message: &str, name: &At<String>, what: &str) {
-        let key = if what == "mix" { "mix = " } else { "needs = " };
-        let value = if what == "mix" {
-            format!("\"{}\"", name.value)
-        } else {
-            format!("[\"{}\"]", name.value)
-        };
+    fn no_use(&mut self, message: &str, name: &At<String>, key: String) {
         self.say(
             Diagnostic::error(code::NO_EFFECT, message, name.span.clone())
                 .as_warning()
-                .help(format!("write `{key}{value}` where it is wanted")),
+                .help(format!("write `{key}` where it is wanted")),
         );
     }
 }
 
-fn self_names<'a>(graph: &Graph<'a>) -> Vec<&'a str> {
+fn names<'a>(graph: &Graph<'a>) -> Vec<&'a str> {
     graph.edges.iter().map(|(name, _)| *name).collect()
 }

@@ -16,13 +16,15 @@ impl Resolver {
         }
     }
 
-    fn combine(&mut self, combine: Opt<String>) -> Option<Combine> {
+    fn combine(&mut self, combine: Opt<String>) -> Option<At<Combine>> {
+        let span = combine.as_ref()?.span();
         let known = [
             ("all", Combine::All),
             ("one-at-a-time", Combine::OneAtATime),
             ("listed", Combine::Listed),
         ];
         self.one_of(combine, "way to combine", &known)
+            .map(|combine| At::new(combine, span))
     }
 
     fn selectors(
