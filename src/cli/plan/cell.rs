@@ -3,6 +3,7 @@
 use super::tree::amount;
 use super::{Survey, estimate};
 use crate::cli::exit::Exit;
+use crate::cli::requirements::Needs;
 use crate::cli::terminal::{print, say_error};
 use crate::metric::{self, Unit};
 use crate::spec::{Bound, Cell, Expect, Http, ProcessSpec, Ready, ReadyBy, Request, Skip, line};
@@ -28,7 +29,7 @@ pub(super) fn show(all: &mut [Survey<'_>], wanted: &str) -> Result<(), Exit> {
             if !is_meant(&cell, wanted) {
                 continue;
             }
-            let skip = machine.missing(&cell).or(beyond);
+            let skip = machine.missing(&Needs::of(&cell)).or(beyond);
             if found.len() <= MOST_NAMES {
                 found.push(cell.id.names().to_owned());
             }

@@ -2,6 +2,7 @@
 //! trials can show, and the order of trials.
 
 use super::Survey;
+use crate::cli::requirements::Needs;
 use crate::cli::suites::counted;
 use crate::cli::terminal::print as print_text;
 use crate::plan::{estimate, order};
@@ -14,7 +15,8 @@ use std::fmt::Write as _;
 const MOST_SHOWN: usize = 200;
 
 pub(super) fn print(survey: &mut Survey<'_>) {
-    print_text(&head(survey));
+    let mut out = Out::default();
+    out.add(&head(survey));
     let Survey {
         plan,
         machine,
@@ -29,9 +31,9 @@ pub(super) fn print(survey: &mut Survey<'_>) {
     while let Some((cell, is_baseline)) = cells.next() {
         if cell.server != server {
             cell.server.clone_into(&mut server);
-            print_text(&server_lines(&cell));
+            out.add(&server_lines(&cell));
         }
-        let skip = machine.missing(&cell);
+        let skip = machine.missing(&Needs::of(&cell));
         let beyond = machine.beyond(&cell).map(|beyond| {
             let known = notes.iter().position(|note| *note == beyond.reason);
             known.unwrap_or_else(|| {
@@ -49,20 +51,21 @@ pub(super) fn print(survey: &mut Survey<'_>) {
             is_baseline,
         });
         if ends_variant {
-            print_text(&variant_lines(&variant, &head.run, ends_server));
+            out.add(&variant_lines(&variant, &head.run, ends_server));
             variant.clear();
         }
     }
     drop(cells);
     machine.begin_again();
     if !notes.is_empty() {
-        print_text("\n");
+        out.add("\n");
     }
     for (at, note) in notes.iter().enumerate() {
-        print_text(&format!("[{}] {note}\n", at + 1));
+        out.add(&format!("[{}] {note}\n", at + 1));
     }
-    print_text(&foot(survey));
-    print_order(survey);
+    out.add(&foot(survey));
+    add_order(&mut out, survey);
+    out.hand_over();
 }
 
 fn head(survey: &Survey<'_>) -> String {
@@ -107,6 +110,24 @@ fn server_lines(cell: &Cell) -> String {
         let _ = writeln!(out, "│  $ {}", line(&process.command));
     }
     out
+}
+
+/// Text on its way to standard output, handed over in pieces.
+#[derive(Default)]
+struct Out(String);
+
+impl Out {
+    fn add(&mut self, text: &str) {
+        self.0.push_str(text);
+        if self.0.len() > 64 * 1024 {
+            self.hand_over();
+        }
+    }
+
+    fn hand_over(&mut self) {
+        print_text(&self.0);
+        self.0.clear();
+    }
 }
 
 /// A cell with what is said of it.
@@ -312,7 +333,7 @@ fn power(survey: &Survey<'_>) -> Vec<String> {
     sentences
 }
 
-fn print_order(survey: &Survey<'_>) {
+fn add_order(out: &mut Out, survey: &Survey<'_>) {
     let run = &survey.head.run;
     let cells: Vec<usize> = (0..survey.repetitions.len())
         .filter(|cell| survey.repetitions[*cell] > 0)
@@ -328,7 +349,7 @@ fn print_order(survey: &Survey<'_>) {
         Order::Sequential => "Order (rounds, each in file order):".to_owned(),
         Order::Random => format!("Order (random; seed {}):", run.seed),
     };
-    print_text(&format!("\n{title}\n"));
+    out.add(&format!("\n{title}\n"));
     let shown = if total <= MOST_SHOWN {
         total
     } else {
@@ -336,11 +357,11 @@ fn print_order(survey: &Survey<'_>) {
     };
     for turn in order(&repetitions, run).take(shown) {
         let name = survey.plan.name(cells[turn.cell]);
-        print_text(&format!("  {:>3}  {name}\n", turn.round));
+        out.add(&format!("  {:>3}  {name}\n", turn.round));
     }
     if shown < total {
         let more = counted(total - shown, "more trial");
-        print_text(&format!(
+        out.add(&format!(
             "  …    {more} in {}; --json has them all\n",
             counted(rounds as usize, "round")
         ));
