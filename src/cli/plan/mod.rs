@@ -8,8 +8,8 @@ mod tree;
 
 use super::exit::Exit;
 use super::requirements::Machine;
-use super::suites::{self, Disk, Read, Selection, Wrong, counted, nothing_selected};
-use super::terminal::{say_error, say_line, say_warning};
+use super::suites::{self, Disk, Mistakes, Read, Selection, Wrong, nothing_selected};
+use super::terminal::{say_error, say_warning};
 use crate::plan::{Options, Plan, PlanError, estimate};
 use crate::spec::{Cell, Spec};
 use clap::Args;
@@ -71,7 +71,7 @@ fn plan(arguments: &PlanArgs) -> Result<(), Exit> {
 /// The suites, when every mistake of every one of them has been shown.
 fn readable(arguments: &PlanArgs, options: &Options) -> Result<Vec<Read>, Exit> {
     let mut reads = Vec::new();
-    let mut errors = 0;
+    let mut errors = Mistakes::default();
     for path in suites::files(&arguments.suites)? {
         match suites::read(&path) {
             Ok(read) => {
@@ -82,13 +82,10 @@ fn readable(arguments: &PlanArgs, options: &Options) -> Result<Vec<Read>, Exit> 
             Err(count) => errors += count,
         }
     }
-    if errors == 0 {
+    if !errors.any() {
         return Ok(reads);
     }
-    say_line(&format!(
-        "{}; nothing was planned",
-        counted(errors, "error")
-    ));
+    errors.sum_up("; nothing was planned");
     Err(Exit::Usage)
 }
 
