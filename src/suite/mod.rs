@@ -5,6 +5,7 @@
 
 mod code;
 mod describe;
+mod explanation;
 mod model;
 mod recover;
 mod resolve;
@@ -18,6 +19,7 @@ pub(crate) use code::{
     BAD_REQUEST, BAD_TEMPLATE, BAD_VALUE, CONFLICT, MISSING, NO_CELLS, NO_EFFECT, UNKNOWN_NAME,
 };
 pub use describe::json_schema;
+pub use explanation::{Explanation, Part, explain, nearest_code};
 pub use model::{
     Amount, Arrivals, At, Body, Bound, Combine, Command, CpuShares, ExpectKeys, File, Gate, Http,
     Limit, Load, LoadKeys, Matrix, Mix, MixRequest, Order, Override, Pace, Process, Profile,

@@ -8,8 +8,8 @@ mod tree;
 
 use super::exit::Exit;
 use super::requirements::{Machine, Needs};
-use super::suites::{self, Read, Selection, counted};
-use super::terminal::{say_error, say_line, say_warning};
+use super::suites::{self, Mistakes, Read, Selection};
+use super::terminal::{say_error, say_warning};
 use crate::plan::{Options, Plan, estimate};
 use crate::run::beyond;
 use crate::spec::{Build, Cell, RunSettings, Spec};
@@ -72,7 +72,7 @@ fn plan(arguments: &PlanArgs) -> Result<(), Exit> {
 /// The suites, when every mistake of every one of them has been shown, and what was noted of their cells.
 fn readable(arguments: &PlanArgs, options: &Options) -> Result<Vec<(Read, Notes)>, Exit> {
     let mut reads = Vec::new();
-    let mut errors = 0;
+    let mut errors = Mistakes::default();
     for path in suites::files(&arguments.suites)? {
         match suites::read(&path) {
             Ok(read) => {
@@ -91,13 +91,10 @@ fn readable(arguments: &PlanArgs, options: &Options) -> Result<Vec<(Read, Notes)
             Err(count) => errors += count,
         }
     }
-    if errors == 0 {
+    if !errors.any() {
         return Ok(reads);
     }
-    say_line(&format!(
-        "{}; nothing was planned",
-        counted(errors, "error")
-    ));
+    errors.sum_up("; nothing was planned");
     Err(Exit::Usage)
 }
 

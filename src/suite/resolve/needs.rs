@@ -156,7 +156,7 @@ impl Resolver {
             });
             if !used {
                 let key = format!("mix = \"{}\"", mix.name.value);
-                self.no_use("no load has this mix", &mix.name, key);
+                self.no_use("no load has this mix", &mix.name, &key);
             }
         }
         for service in &suite.services {
@@ -171,13 +171,13 @@ impl Resolver {
                 self.no_use(
                     "nothing needs this service, so it is not started",
                     &service.name,
-                    key,
+                    &key,
                 );
             }
         }
     }
 
-    fn no_use(&mut self, message: &str, name: &At<String>, key: String) {
+    fn no_use(&mut self, message: &str, name: &At<String>, key: &str) {
         self.say(
             Diagnostic::error(code::NO_EFFECT, message, name.span.clone())
                 .as_warning()
