@@ -52,6 +52,15 @@ pub fn check(source: &SourceText, name: &str, folder: &Path) -> Checked {
         recovered.is_toml || !matches!(diagnostic.code, MISSING | UNKNOWN_NAME | NO_EFFECT)
     };
     diagnostics.extend(more.into_iter().filter(keep));
+    // A parser that recovers may stumble twice over one thing.
+    let mut said: Vec<Diagnostic> = Vec::new();
+    diagnostics.retain(|diagnostic| {
+        let is_new = !said.contains(diagnostic);
+        if is_new {
+            said.push(diagnostic.clone());
+        }
+        is_new
+    });
     let bad = diagnostics
         .iter()
         .any(|diagnostic| diagnostic.severity == Severity::Error);
