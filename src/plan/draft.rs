@@ -75,6 +75,24 @@ impl Key<'_> {
             name,
         }
     }
+
+    /// Whether it is the same key of one draft, whichever way each of them names the process.
+    fn is(self, other: Key<'_>) -> bool {
+        self.table == other.table
+            && (self.name == other.name
+                || (self.table == HEADERS && self.name.eq_ignore_ascii_case(other.name)))
+    }
+}
+
+/// The table whose names are the same in any case.
+const HEADERS: &str = "headers.";
+
+/// What two toggles disagree on.
+pub(super) struct Conflict<'a> {
+    /// The process whose draft it is in; none for the server and the load.
+    pub(super) process: Option<&'a str>,
+    key: Key<'a>,
+    pub(super) conflict: Diagnostic,
 }
 
 impl fmt::Display for Key<'_> {
@@ -122,13 +140,6 @@ pub(super) struct ReadyDraft<'a> {
     pub(super) tcp: Slot<'a, bool>,
     pub(super) log: Slot<'a, String>,
     pub(super) timeout: Slot<'a, Duration>,
-}
-
-impl ReadyDraft<'_> {
-    /// Whether anybody said by what it is told.
-    pub(super) fn says_how(&self) -> bool {
-        self.path.is_some() || self.command.is_some() || self.tcp.is_some() || self.log.is_some()
-    }
 }
 
 /// What is sent and what must come back.
@@ -277,7 +288,7 @@ impl<'a> Expansion<'_, 'a> {
         for (name, template) in &keys.headers {
             let header = |name| Key {
                 process: None,
-                table: "headers.",
+                table: HEADERS,
                 name,
             };
             self.wish(
@@ -397,9 +408,12 @@ impl<'a> Expansion<'_, 'a> {
             layer: self.layer,
             span,
         };
-        let in_any_case = key.table == "headers.";
         let same_name = |old: &Wish<'_>| {
-            old.name == name || (in_any_case && old.name.eq_ignore_ascii_case(name))
+            let old = Key {
+                name: old.name,
+                ..key
+            };
+            old.is(key)
         };
         let Some(at) = wishes.iter().position(same_name) else {
             wishes.push(new);
@@ -457,14 +471,19 @@ impl<'a> Expansion<'_, 'a> {
         .label(format!("set by `{}`", second.0))
         .and(first.1.clone(), format!("set by `{}`", first.0))
         .help("exclude the cells where both apply, or say in [[overrides]] what holds there");
-        self.conflicts.push((key.to_string(), conflict));
+        self.conflicts.push(Conflict {
+            process: self.process,
+            key,
+            conflict,
+        });
     }
 
     /// What an override says holds, whatever toggles disagree on.
     fn settle(&mut self, key: Key<'_>) {
-        if matches!(self.layer, Layer::Override) && !self.conflicts.is_empty() {
-            let key = key.to_string();
-            self.conflicts.retain(|(conflict, _)| *conflict != key);
+        if matches!(self.layer, Layer::Override) {
+            let process = self.process;
+            self.conflicts
+                .retain(|known| known.process != process || !known.key.is(key));
         }
     }
 }

@@ -3,7 +3,8 @@
 //! here that is rendered and becomes the cell. What is known only when a
 //! process starts stays symbolic.
 
-use super::draft::{Key, Layer, LoadDraft, Slot};
+use super::base::Base;
+use super::draft::{Conflict, Key, Layer, LoadDraft, Slot};
 use super::matrix::Names;
 use super::process::Started;
 use super::render::{Asker, Renderer, mistake};
@@ -21,6 +22,7 @@ pub(super) struct Common<'r, 'a> {
     pub(super) run: &'r Run,
     pub(super) options: &'r Options,
     pub(super) figures: &'r figure::Figures<'a>,
+    pub(super) base: &'r Base,
 }
 
 /// One cell on its way.
@@ -34,8 +36,10 @@ pub(super) struct Expansion<'r, 'a> {
     pub(super) runtime: bool,
     /// The processes that are started, with their counts.
     pub(super) ports: Vec<(&'a str, u32)>,
-    /// Conflicts of toggles by key, until it is known that no override settles them.
-    pub(super) conflicts: Vec<(String, Diagnostic)>,
+    /// The process whose draft is being made; none for the server's and the load's.
+    pub(super) process: Option<&'a str>,
+    /// Conflicts of toggles, until it is known that no override settles them.
+    pub(super) conflicts: Vec<Conflict<'a>>,
     pub(super) mistakes: Vec<Diagnostic>,
 }
 
@@ -52,6 +56,7 @@ pub(super) fn cell<'a>(
         layer: Layer::Own,
         runtime: false,
         ports: Vec::new(),
+        process: None,
         conflicts: Vec::new(),
         mistakes: Vec::new(),
     };
@@ -73,7 +78,7 @@ impl<'a> Expansion<'_, 'a> {
         self.layer = Layer::Own;
         let conflicts = std::mem::take(&mut self.conflicts);
         self.mistakes
-            .extend(conflicts.into_iter().map(|(_, conflict)| conflict));
+            .extend(conflicts.into_iter().map(|one| one.conflict));
         self.finish(started, &load, &settings, revision)
     }
 
@@ -125,7 +130,7 @@ impl<'a> Expansion<'_, 'a> {
         let revision = revision.filter(|text| text.as_literal() != Some("worktree"));
         let work = self.work(load, settings);
         let parts = self.parts(started, revision.as_ref(), &work);
-        let identity = parts.identity(revision.as_ref(), &work);
+        let identity = parts.identity(self.common.base, revision.as_ref(), &work);
         let (variant, id) = super::identity::ids(names, &identity, &mut self.renderer.room);
         Cell {
             id,

@@ -41,7 +41,7 @@ impl Names<'_> {
 
 /// Where a cell lies: the position of its server, of each toggle's value, of its load. A toggle
 /// that does not apply is at 0. Their order is the order of the file.
-type Coordinates = Box<[u16]>;
+type Coordinates = Box<[u32]>;
 
 /// The cells of a suite, none of them resolved.
 pub(super) struct Matrix<'a> {
@@ -92,7 +92,7 @@ impl<'a> Matrix<'a> {
         self.at(&self.cells[cell])
     }
 
-    fn at(&self, cell: &[u16]) -> Names<'a> {
+    fn at(&self, cell: &[u32]) -> Names<'a> {
         let (server, load) = ends(cell);
         let applies = self.applies(server, load);
         let toggles = self
@@ -102,7 +102,7 @@ impl<'a> Matrix<'a> {
             .zip(&cell[1..])
             .zip(applies)
             .filter(|(_, applies)| **applies)
-            .map(|((toggle, value), _)| (toggle, &toggle.values[usize::from(*value)]))
+            .map(|((toggle, value), _)| (toggle, &toggle.values[*value as usize]))
             .collect();
         Names {
             server: &self.suite.servers[server],
@@ -135,7 +135,7 @@ impl<'a> Matrix<'a> {
             match combine {
                 Combine::Listed => {}
                 Combine::All => {
-                    let values: Vec<Vec<u16>> = all
+                    let values: Vec<Vec<u32>> = all
                         .map(|(toggle, applies)| {
                             if *applies {
                                 upto(toggle.values.len())
@@ -147,7 +147,7 @@ impl<'a> Matrix<'a> {
                     self.product(server, load, &values)?;
                 }
                 Combine::OneAtATime => {
-                    let base: Vec<u16> = baseline
+                    let base: Vec<u32> = baseline
                         .toggles
                         .iter()
                         .zip(&applies)
@@ -175,7 +175,7 @@ impl<'a> Matrix<'a> {
         &mut self,
         server: usize,
         load: usize,
-        values: &[Vec<u16>],
+        values: &[Vec<u32>],
     ) -> Result<(), Vec<Diagnostic>> {
         let count = values
             .iter()
@@ -185,7 +185,7 @@ impl<'a> Matrix<'a> {
         }
         let mut at = vec![0; values.len()];
         for _ in 0..count {
-            let toggles: Vec<u16> = values
+            let toggles: Vec<u32> = values
                 .iter()
                 .zip(&at)
                 .map(|(values, at)| values[*at])
@@ -203,11 +203,11 @@ impl<'a> Matrix<'a> {
         Ok(())
     }
 
-    fn push(&mut self, server: usize, load: usize, toggles: &[u16]) -> Result<(), Vec<Diagnostic>> {
+    fn push(&mut self, server: usize, load: usize, toggles: &[u32]) -> Result<(), Vec<Diagnostic>> {
         if self.cells.len() == MOST_CELLS {
             return Err(vec![self.too_many()]);
         }
-        let position = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
+        let position = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         let ends = (position(server), position(load));
         let cell = std::iter::once(ends.0)
             .chain(toggles.iter().copied())
@@ -230,24 +230,32 @@ impl<'a> Matrix<'a> {
         .help("give toggles fewer values, or only to some servers or loads, or combine = \"one-at-a-time\"")
     }
 
+    /// Takes out what is excluded. Excludes may overlap; each must exclude something of the whole.
     fn exclude(&mut self, profile: Option<&Profile>, useless: &mut Vec<Diagnostic>) {
-        let own = profile.map(|profile| &profile.matrix.exclude);
-        for exclude in self
-            .suite
-            .matrix
-            .exclude
-            .iter()
-            .chain(own.into_iter().flatten())
-        {
+        let of_suite = &self.suite.matrix.exclude;
+        let of_profile = profile.map_or(&[][..], |profile| &profile.matrix.exclude);
+        // Where a profile combines in its own way, the suite's need not fit that.
+        let recombined = profile.is_some_and(|profile| profile.matrix.combine.is_some());
+        let judged = if recombined { &[][..] } else { of_suite };
+        let nothing = |exclude: &&At<Selector>| {
             let wanted = self.compiled(&exclude.value);
-            let before = self.cells.len();
-            let mut cells = std::mem::take(&mut self.cells);
-            cells.retain(|cell| !self.has(cell, &wanted));
-            self.cells = cells;
-            if self.cells.len() == before {
-                useless.push(matches_nothing("this excludes nothing", exclude));
-            }
-        }
+            !self.cells.iter().any(|cell| self.has(cell, &wanted))
+        };
+        useless.extend(
+            judged
+                .iter()
+                .chain(of_profile)
+                .filter(nothing)
+                .map(|exclude| matches_nothing("this excludes nothing", exclude)),
+        );
+        let excludes: Vec<Wanted> = of_suite
+            .iter()
+            .chain(of_profile)
+            .map(|exclude| self.compiled(&exclude.value))
+            .collect();
+        let mut cells = std::mem::take(&mut self.cells);
+        cells.retain(|cell| !excludes.iter().any(|wanted| self.has(cell, wanted)));
+        self.cells = cells;
     }
 
     /// Adds the cells of `include`. What a selector does not name is as in the baseline, else the first;
@@ -279,7 +287,7 @@ impl<'a> Matrix<'a> {
                 .unwrap_or_else(|| vec![baseline.server]);
             for server in &servers {
                 for load in &loads {
-                    let (server, load) = (usize::from(*server), usize::from(*load));
+                    let (server, load) = (*server as usize, *load as usize);
                     if let Some(values) = self.included(server, load, selector, &baseline) {
                         self.product(server, load, &values)?;
                     }
@@ -314,7 +322,7 @@ impl<'a> Matrix<'a> {
         load: usize,
         selector: &Selector,
         baseline: &Positions,
-    ) -> Option<Vec<Vec<u16>>> {
+    ) -> Option<Vec<Vec<u32>>> {
         let applies = self.applies(server, load);
         self.suite
             .toggles
@@ -333,7 +341,7 @@ impl<'a> Matrix<'a> {
     }
 
     /// The positions of an axis's values that a selector names.
-    fn values(&self, axis: &str, selector: &Selector) -> Option<Vec<u16>> {
+    fn values(&self, axis: &str, selector: &Selector) -> Option<Vec<u32>> {
         let names = selector.axis(axis)?;
         Some(positions(self.suite, axis, names))
     }
@@ -355,13 +363,13 @@ impl<'a> Matrix<'a> {
             .overrides
             .iter()
             .filter_map(|one| one.when.as_ref());
-        useless.extend(
-            overrides
-                .filter(|when| none(when))
-                .map(|when| matches_nothing("this override changes nothing", when)),
-        );
-        // A profile may well leave out what gates and published rows are about.
+        // A profile may well leave out what overrides, gates and published rows are about.
         if profile.is_none() {
+            useless.extend(
+                overrides
+                    .filter(|when| none(when))
+                    .map(|when| matches_nothing("this override changes nothing", when)),
+            );
             let gates = self
                 .suite
                 .gates
@@ -430,14 +438,14 @@ impl<'a> Matrix<'a> {
         let (server, load) = ends(cell);
         let own = self.applies(server, load);
         let server = if baseline.names_server {
-            usize::from(baseline.server)
+            baseline.server as usize
         } else {
             server
         };
-        let load = baseline.load.map_or(load, usize::from);
+        let load = baseline.load.map_or(load, |load| load as usize);
         let mut wanted: Coordinates = cell.clone();
-        wanted[0] = u16::try_from(server).ok()?;
-        *wanted.last_mut()? = u16::try_from(load).ok()?;
+        wanted[0] = u32::try_from(server).ok()?;
+        *wanted.last_mut()? = u32::try_from(load).ok()?;
         for (at, applies) in self.applies(server, load).iter().enumerate() {
             wanted[at + 1] = match (applies, baseline.named[at], own[at]) {
                 (false, ..) => 0,
@@ -464,7 +472,7 @@ impl<'a> Matrix<'a> {
         axes.collect()
     }
 
-    fn has(&self, cell: &[u16], wanted: &Wanted) -> bool {
+    fn has(&self, cell: &[u32], wanted: &Wanted) -> bool {
         let (server, load) = ends(cell);
         let applies = self.applies(server, load);
         wanted.iter().all(|(at, values)| {
@@ -480,14 +488,14 @@ impl<'a> Matrix<'a> {
 }
 
 /// Axes by position, each with the positions of values that match.
-type Wanted = Vec<(usize, Vec<u16>)>;
+type Wanted = Vec<(usize, Vec<u32>)>;
 
 /// Where the baseline lies; what it does not name is at the first.
 pub(super) struct Positions {
-    server: u16,
+    server: u32,
     names_server: bool,
-    load: Option<u16>,
-    toggles: Vec<u16>,
+    load: Option<u32>,
+    toggles: Vec<u32>,
     /// Which toggles it names; without a `baseline`, all.
     named: Vec<bool>,
 }
@@ -499,7 +507,7 @@ impl Positions {
             let names = selector?.axis(axis)?;
             positions(suite, axis, names).first().copied()
         };
-        let toggles: Vec<Option<u16>> = suite
+        let toggles: Vec<Option<u32>> = suite
             .toggles
             .iter()
             .map(|toggle| named(&toggle.name.value))
@@ -518,12 +526,12 @@ impl Positions {
 }
 
 /// The positions of an axis's values with these names.
-fn positions(suite: &Suite, axis: &str, names: &[String]) -> Vec<u16> {
+fn positions(suite: &Suite, axis: &str, names: &[String]) -> Vec<u32> {
     let all: Vec<&str> = values_of(suite, axis).unwrap_or_default();
     names
         .iter()
         .filter_map(|name| all.iter().position(|known| known == name))
-        .filter_map(|at| u16::try_from(at).ok())
+        .filter_map(|at| u32::try_from(at).ok())
         .collect()
 }
 
@@ -551,12 +559,12 @@ fn values_of<'a>(suite: &'a Suite, axis: &str) -> Option<Vec<&'a str>> {
     })
 }
 
-fn upto(length: usize) -> Vec<u16> {
-    (0..u16::try_from(length).unwrap_or(u16::MAX)).collect()
+fn upto(length: usize) -> Vec<u32> {
+    (0..u32::try_from(length).unwrap_or(u32::MAX)).collect()
 }
 
-fn ends(cell: &[u16]) -> (usize, usize) {
-    let at = |position: Option<&u16>| position.map_or(0, |at| usize::from(*at));
+fn ends(cell: &[u32]) -> (usize, usize) {
+    let at = |position: Option<&u32>| position.map_or(0, |at| *at as usize);
     (at(cell.first()), at(cell.last()))
 }
 

@@ -21,6 +21,7 @@ use crate::diagnostic::Diagnostic;
 use crate::ids::CellId;
 use crate::spec::{Axis, Cell, CpuShares, Order, RunSettings, Spec};
 use crate::suite::{self, Profile, Repetitions, Run, Suite};
+use base::Base;
 use expand::Common;
 use figure::Figures;
 use matrix::{Matrix, Positions};
@@ -90,6 +91,7 @@ pub struct Plan<'a> {
     figures: Figures<'a>,
     matrix: Matrix<'a>,
     renderer: Renderer,
+    base: Base,
     /// The cell that each is compared with, by positions.
     baselines: Vec<Option<u32>>,
     /// The ids of cells that others are compared with, once they are known.
@@ -117,6 +119,9 @@ impl<'a> Plan<'a> {
                 u32::try_from(baseline).ok().filter(|_| baseline != cell)
             })
             .collect();
+        let mut renderer = Renderer::new(&options.env, suite);
+        let mut mistakes = Vec::new();
+        let base = base::of(suite, &mut renderer, &mut mistakes);
         Ok(Self {
             suite,
             profile,
@@ -124,10 +129,11 @@ impl<'a> Plan<'a> {
             options,
             figures,
             matrix,
-            renderer: Renderer::new(&options.env, suite),
+            renderer,
+            base,
             baselines,
             ids: HashMap::new(),
-            mistakes: Vec::new(),
+            mistakes,
         })
     }
 
@@ -184,6 +190,7 @@ impl<'a> Plan<'a> {
             run: &self.run,
             options: self.options,
             figures: &self.figures,
+            base: &self.base,
         };
         let (cell, mistakes) = expand::cell(common, &self.matrix.names(at), &mut self.renderer);
         // The same mistake shows in many cells; it is said of the first.
@@ -198,9 +205,8 @@ impl<'a> Plan<'a> {
     }
 
     /// Everything of the spec but its cells.
-    pub fn head(&mut self) -> Spec {
+    pub fn head(&self) -> Spec {
         let suite = self.suite;
-        let base = base::of(suite, &mut self.renderer, &mut self.mistakes);
         Spec {
             suite: suite.name.clone(),
             title: suite.title.clone(),
@@ -208,9 +214,9 @@ impl<'a> Plan<'a> {
             profile: self.profile.map(|profile| profile.name.clone()),
             run: settings(&self.run, self.options),
             axes: axes(suite),
-            runtimes: base.runtimes,
-            services: base.services,
-            published: base.published,
+            runtimes: self.base.runtimes.clone(),
+            services: self.base.services.clone(),
+            published: self.base.published.clone(),
             cells: Vec::new(),
         }
     }

@@ -1,6 +1,7 @@
 //! What a cell starts: which processes of its server, in what order, with what
 //! builds, and the services that they lean on.
 
+use super::base::Base;
 use super::draft::{Key, Layer, ProcessDraft, ReadyDraft, Slot};
 use super::expand::Expansion;
 use super::identity::Identity;
@@ -49,6 +50,7 @@ impl Parts {
     /// Everything of them that could change a figure.
     pub(super) fn identity<'p>(
         &'p self,
+        base: &'p Base,
         revision: Option<&'p Text>,
         work: &'p LoadSpec,
     ) -> Identity<'p> {
@@ -56,6 +58,7 @@ impl Parts {
             revision,
             builds: &self.builds,
             services: &self.services,
+            grounds: base.grounds(&self.processes, &self.services),
             url: self.url.as_deref(),
             processes: &self.processes,
             ready: &self.ready,
@@ -71,6 +74,7 @@ impl<'a> Expansion<'_, 'a> {
     /// Finds what is started, and which settings hold for each process.
     pub(super) fn started(&mut self, settings: Settings<'_, 'a>) -> Started<'a> {
         let server = self.names.server;
+        let of_the_load = self.conflicts.len();
         let whole = self.whole_server(server, settings);
         self.known_processes(server, settings);
         if server.processes.is_empty() {
@@ -82,18 +86,24 @@ impl<'a> Expansion<'_, 'a> {
                 services,
             };
         }
+        // What toggles set for all processes is judged in the draft of each.
+        self.conflicts.truncate(of_the_load);
         let front = self.front(server, settings);
         let mut all: Vec<(&'a str, ProcessDraft<'a>)> = server
             .processes
             .iter()
             .map(|process| {
-                let draft = self.process_draft(server, process, settings);
+                let is_front = process.name.value == front;
+                let draft = self.process_draft(server, process, settings, is_front);
                 (process.name.value.as_str(), draft)
             })
             .collect();
         let mut order: Vec<&str> = Vec::new();
         let mut services = self.services(&whole);
         self.order(front, &all, &mut order, &mut services);
+        // What is not started may be as contradictory as it likes.
+        self.conflicts
+            .retain(|one| one.process.is_none_or(|process| order.contains(&process)));
         let mut processes = Vec::new();
         for name in order {
             if let Some(at) = all.iter().position(|(known, _)| *known == name) {
@@ -142,14 +152,18 @@ impl<'a> Expansion<'_, 'a> {
         server: &'a Server,
         process: &'a Process,
         settings: Settings<'_, 'a>,
+        is_front: bool,
     ) -> ProcessDraft<'a> {
         let mut draft = ProcessDraft::default();
+        self.process = Some(&process.name.value);
         self.layer = Layer::Own;
         self.lay_process(&mut draft, &server.keys, None);
         // The server is prepared, and asked for its version, once; and its readiness is its front's.
         draft.prepare = None;
         draft.probe = None;
-        draft.ready = ReadyDraft::default();
+        if !is_front {
+            draft.ready = ReadyDraft::default();
+        }
         draft.port = None;
         self.lay_process(&mut draft, &process.keys, None);
         self.lay(
@@ -161,7 +175,9 @@ impl<'a> Expansion<'_, 'a> {
             self.layer = *layer;
             let ready = draft.ready;
             self.lay_process(&mut draft, &setting.server, None);
-            draft.ready = ready;
+            if !is_front {
+                draft.ready = ready;
+            }
             self.lay_args(&mut draft, setting);
             self.alone(server, setting);
             let own = setting
@@ -179,6 +195,7 @@ impl<'a> Expansion<'_, 'a> {
                 self.lay(&mut draft.count, own.count.as_ref(), key);
             }
         }
+        self.process = None;
         draft
     }
 
@@ -363,13 +380,13 @@ impl<'a> Expansion<'_, 'a> {
             .iter()
             .map(|(name, draft)| (*name, draft.count.map_or(1, |count| count.what.value)))
             .collect();
-        let front_ready = processes
+        let loaded = processes
             .iter()
             .find(|(name, _)| *name == front)
-            .map(|(_, draft)| draft.ready)
-            .filter(ReadyDraft::says_how);
+            .map_or(&whole, |(_, draft)| draft);
+        self.runtime = loaded.runtime.is_some();
+        let ready = self.ready(&loaded.ready, Some(work));
         self.runtime = whole.runtime.is_some();
-        let ready = self.ready(&front_ready.unwrap_or(whole.ready), Some(work));
         let prepare = self.commands(whole.prepare);
         let probe = whole.probe.map(|probe| {
             let words = self.words(probe.what, probe.layer);
@@ -378,7 +395,10 @@ impl<'a> Expansion<'_, 'a> {
                 .map(|word| self.whole_probe(word, &probe.what.span))
                 .collect()
         });
-        if server.processes.is_empty() && url.is_none() {
+        let mut elsewhere = Vec::new();
+        if url.is_some() {
+            elsewhere = whole.requires;
+        } else if server.processes.is_empty() {
             processes = vec![(ONLY, whole)];
         }
         let mut parts = Parts {
@@ -392,6 +412,7 @@ impl<'a> Expansion<'_, 'a> {
             prepare,
             probe,
         };
+        parts.require(elsewhere.into_iter().map(|one| self.requirement(one)));
         for (name, draft) in &processes {
             self.runtime = draft.runtime.is_some();
             parts.require(draft.requires.iter().map(|one| self.requirement(one)));

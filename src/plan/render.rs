@@ -227,7 +227,9 @@ impl Known {
                 "toggles" if !rest.is_empty() => axis(rest),
                 "toggles" => {
                     let toggles = asker.names.map_or(&[][..], |names| &names.toggles);
-                    for (_, value) in toggles {
+                    // Two cells may have the same values of other toggles.
+                    for (toggle, value) in toggles {
+                        push(&mut key, &toggle.name.value);
                         push(&mut key, &value.name.value);
                     }
                     continue;
@@ -236,7 +238,7 @@ impl Known {
                     for (process, count) in asker.ports {
                         push(&mut key, process);
                         // Writing to a String cannot fail.
-                        let _ = write!(key, "{count}");
+                        let _ = write!(key, "{count}\0");
                     }
                     continue;
                 }

@@ -7,6 +7,8 @@ use crate::suite::model::{At, LoadKeys, Pace, Process, ServerKeys, Setting, Togg
 use crate::suite::schema;
 use crate::suite::template::Place;
 use crate::suite::written::{Entries, Scalar, Spanned, Values};
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 /// Each toggle with the names of its values.
 pub(super) fn values_by_name(toggles: &Entries<schema::Toggle>) -> Vec<(String, Vec<String>)> {
@@ -22,13 +24,8 @@ pub(super) fn values_by_name(toggles: &Entries<schema::Toggle>) -> Vec<(String, 
                 None => Vec::new(),
             };
             // A value that is there twice is said elsewhere.
-            let mut seen = Vec::new();
-            values.retain(|value| {
-                !seen.contains(value) && {
-                    seen.push(value.clone());
-                    true
-                }
-            });
+            let mut seen = HashSet::new();
+            values.retain(|value| seen.insert(value.clone()));
             (name.get_ref().clone(), values)
         })
         .collect()
@@ -115,12 +112,13 @@ impl Resolver {
 
     fn scalars(&mut self, list: Vec<Spanned<Scalar>>, under: &Setting) -> Vec<Value> {
         let mut values: Vec<Value> = Vec::new();
+        let mut known: HashMap<String, Range<usize>> = HashMap::new();
         for scalar in list {
             let span = scalar.span();
             let text = scalar.into_inner().0;
             self.name(&Spanned::new(span.clone(), text.clone()), "value");
-            if let Some(first) = values.iter().find(|value| value.name.value == text) {
-                let first = first.name.span.clone();
+            if let Some(first) = known.get(&text) {
+                let first = first.clone();
                 self.say(
                     Diagnostic::error(
                         code::DUPLICATE,
@@ -132,6 +130,7 @@ impl Resolver {
                 );
                 continue;
             }
+            known.insert(text.clone(), span.clone());
             values.push(Value {
                 label: text.clone(),
                 name: At::new(text, span),
