@@ -225,7 +225,8 @@ fn change(dice: &mut Rng, mut text: String, corpus: &[String]) -> String {
         35..60 => value(dice, &text),
         60..70 => key(dice, &text),
         70..78 => {
-            text.insert_str(place(dice, &text), *one(dice, WORDS));
+            let word = *one(dice, WORDS);
+            text.insert_str(place(dice, &text), word);
             text
         }
         78..83 => {
@@ -238,7 +239,7 @@ fn change(dice: &mut Rng, mut text: String, corpus: &[String]) -> String {
             text
         }
         86..95 => character(dice, text),
-        _ => excess(dice, text),
+        _ => excess(dice, &text),
     }
 }
 
@@ -367,7 +368,7 @@ fn character(dice: &mut Rng, mut text: String) -> String {
 }
 
 /// Too much of something.
-fn excess(dice: &mut Rng, text: String) -> String {
+fn excess(dice: &mut Rng, text: &str) -> String {
     let many = [3, 60, 130, 700][dice.usize(0..4)];
     let added = match dice.u32(0..9) {
         0 => format!("x = {}1{}\n", "[".repeat(many), "]".repeat(many)),
@@ -388,6 +389,6 @@ fn excess(dice: &mut Rng, text: String) -> String {
             ")".repeat(many)
         ),
     };
-    let at = some_line(dice, &text).map_or(text.len(), |(start, _)| start);
+    let at = some_line(dice, text).map_or(text.len(), |(start, _)| start);
     format!("{}{added}{}", &text[..at], &text[at..])
 }
