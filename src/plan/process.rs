@@ -158,13 +158,13 @@ impl<'a> Expansion<'_, 'a> {
         self.process = Some(&process.name.value);
         self.layer = Layer::Own;
         self.lay_process(&mut draft, &server.keys, None);
-        // The server is prepared, and asked for its version, once; and its readiness is its front's.
+        // The server is prepared, and asked for its version, once; its port and its readiness are its front's.
         draft.prepare = None;
         draft.probe = None;
         if !is_front {
             draft.ready = ReadyDraft::default();
+            draft.port = None;
         }
-        draft.port = None;
         self.lay_process(&mut draft, &process.keys, None);
         self.lay(
             &mut draft.count,
