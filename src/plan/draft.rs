@@ -92,7 +92,7 @@ pub(super) struct Conflict<'a> {
     /// The process whose draft it is in; none for the server and the load.
     pub(super) process: Option<&'a str>,
     key: Key<'a>,
-    pub(super) conflict: Diagnostic,
+    pub(super) diagnostic: Diagnostic,
 }
 
 impl fmt::Display for Key<'_> {
@@ -474,7 +474,7 @@ impl<'a> Expansion<'_, 'a> {
         self.conflicts.push(Conflict {
             process: self.process,
             key,
-            conflict,
+            diagnostic: conflict,
         });
     }
 

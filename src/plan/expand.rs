@@ -78,7 +78,7 @@ impl<'a> Expansion<'_, 'a> {
         self.layer = Layer::Own;
         let conflicts = std::mem::take(&mut self.conflicts);
         self.mistakes
-            .extend(conflicts.into_iter().map(|one| one.conflict));
+            .extend(conflicts.into_iter().map(|one| one.diagnostic));
         self.finish(started, &load, &settings, revision)
     }
 
