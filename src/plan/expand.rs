@@ -3,9 +3,9 @@
 //! here that is rendered and becomes the cell. What is known only when a
 //! process starts stays symbolic.
 
+use super::axes::Names;
 use super::base::Base;
 use super::draft::{Conflict, Key, Layer, LoadDraft, Slot};
-use super::matrix::Names;
 use super::process::Started;
 use super::render::{Asker, Renderer, mistake};
 use super::{Options, figure, tools};

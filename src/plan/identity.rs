@@ -1,6 +1,6 @@
 //! What a cell is called, and the hash of everything that could change a figure.
 
-use super::matrix::Names;
+use super::axes::Names;
 use crate::ids::{CellId, VariantId, hex};
 use crate::spec::{Build, Choice, LoadSpec, ProcessSpec, Ready, Text};
 use serde::Serialize;

@@ -2,42 +2,11 @@
 //! cells, as coordinates. What is excluded is taken out, what is included is added,
 //! and each cell finds the one that it is compared with.
 
-use super::{Options, figure, one_of};
+use super::axes::{Names, Positions, applies, ends, positions, upto};
+use super::{Options, figure};
 use crate::diagnostic::Diagnostic;
-use crate::suite::{self, At, Combine, Load, Profile, Run, Selector, Server, Suite, Toggle, Value};
+use crate::suite::{self, At, Combine, Profile, Run, Selector, Suite};
 use std::collections::BTreeSet;
-
-/// A cell by its parts of the suite.
-#[derive(Debug, Clone)]
-pub(super) struct Names<'a> {
-    pub(super) server: &'a Server,
-    /// The value of each toggle that applies, in file order.
-    pub(super) toggles: Vec<(&'a Toggle, &'a Value)>,
-    pub(super) load: &'a Load,
-}
-
-impl Names<'_> {
-    /// The value that an axis has in this cell; none where the toggle does not apply.
-    pub(super) fn axis(&self, name: &str) -> Option<&str> {
-        match name {
-            "server" => Some(&self.server.name.value),
-            "load" => Some(&self.load.name.value),
-            _ => self
-                .toggles
-                .iter()
-                .find(|(toggle, _)| toggle.name.value == name)
-                .map(|(_, value)| value.name.value.as_str()),
-        }
-    }
-
-    /// Whether every axis that the selector names has one of its values here.
-    pub(super) fn matches(&self, selector: &Selector) -> bool {
-        selector.axes.iter().all(|(axis, values)| {
-            self.axis(axis)
-                .is_some_and(|have| values.iter().any(|want| want == have))
-        })
-    }
-}
 
 /// Where a cell lies: the position of its server, of each toggle's value, of its load. A toggle
 /// that does not apply is at 0. Their order is the order of the file.
@@ -490,97 +459,6 @@ impl<'a> Matrix<'a> {
 /// Axes by position, each with the positions of values that match.
 type Wanted = Vec<(usize, Vec<u32>)>;
 
-/// Where the baseline lies; what it does not name is at the first.
-pub(super) struct Positions {
-    server: u32,
-    names_server: bool,
-    load: Option<u32>,
-    toggles: Vec<u32>,
-    /// Which toggles it names; without a `baseline`, all.
-    named: Vec<bool>,
-}
-
-impl Positions {
-    pub(super) fn of(suite: &Suite, run: &Run) -> Self {
-        let selector = run.baseline.as_ref().map(|baseline| &baseline.value);
-        let named = |axis: &str| {
-            let names = selector?.axis(axis)?;
-            positions(suite, axis, names).first().copied()
-        };
-        let toggles: Vec<Option<u32>> = suite
-            .toggles
-            .iter()
-            .map(|toggle| named(&toggle.name.value))
-            .collect();
-        Self {
-            server: named("server").unwrap_or(0),
-            names_server: selector.is_none() || named("server").is_some(),
-            load: named("load"),
-            named: toggles
-                .iter()
-                .map(|at| selector.is_none() || at.is_some())
-                .collect(),
-            toggles: toggles.into_iter().map(Option::unwrap_or_default).collect(),
-        }
-    }
-}
-
-/// The positions of an axis's values with these names.
-fn positions(suite: &Suite, axis: &str, names: &[String]) -> Vec<u32> {
-    let all: Vec<&str> = values_of(suite, axis).unwrap_or_default();
-    names
-        .iter()
-        .filter_map(|name| all.iter().position(|known| known == name))
-        .filter_map(|at| u32::try_from(at).ok())
-        .collect()
-}
-
-/// The values of an axis in file order.
-fn values_of<'a>(suite: &'a Suite, axis: &str) -> Option<Vec<&'a str>> {
-    Some(match axis {
-        "server" => suite
-            .servers
-            .iter()
-            .map(|server| server.name.value.as_str())
-            .collect(),
-        "load" => suite
-            .loads
-            .iter()
-            .map(|load| load.name.value.as_str())
-            .collect(),
-        _ => suite
-            .toggles
-            .iter()
-            .find(|toggle| toggle.name.value == axis)?
-            .values
-            .iter()
-            .map(|value| value.name.value.as_str())
-            .collect(),
-    })
-}
-
-fn upto(length: usize) -> Vec<u32> {
-    (0..u32::try_from(length).unwrap_or(u32::MAX)).collect()
-}
-
-fn ends(cell: &[u32]) -> (usize, usize) {
-    let at = |position: Option<&u32>| position.map_or(0, |at| *at as usize);
-    (at(cell.first()), at(cell.last()))
-}
-
-fn applies(suite: &Suite) -> Vec<Vec<bool>> {
-    let pairs = suite
-        .servers
-        .iter()
-        .flat_map(|server| suite.loads.iter().map(move |load| (server, load)));
-    pairs
-        .map(|(server, load)| {
-            let of = |toggle: &Toggle| toggle.applies(&server.name.value, &load.name.value);
-            suite.toggles.iter().map(of).collect()
-        })
-        .collect()
-}
-
 fn nothing_left(suite: &Suite, profile: Option<&Profile>) -> Diagnostic {
     let place = |matrix: &suite::Matrix| {
         let exclude = matrix.exclude.last().map(|exclude| exclude.span.clone());
@@ -597,30 +475,4 @@ fn nothing_left(suite: &Suite, profile: Option<&Profile>) -> Diagnostic {
 fn matches_nothing(message: &str, selector: &At<Selector>) -> Diagnostic {
     Diagnostic::error(suite::NO_CELLS, message, selector.span.clone())
         .help("no cell has all of these values; a toggle may not apply to this server or load")
-}
-
-/// That `--only` and `--skip` name axes and values that the suite has.
-pub(super) fn check_options(suite: &Suite, options: &Options) -> Result<(), String> {
-    for (axis, value) in options.only.iter().chain(&options.skip) {
-        let Some(known) = values_of(suite, axis) else {
-            let toggles = suite
-                .toggles
-                .iter()
-                .map(|toggle| toggle.name.value.as_str());
-            let axes: Vec<&str> = ["server", "load"].into_iter().chain(toggles).collect();
-            return Err(format!(
-                "the suite {} has no axis `{axis}`; {}",
-                suite.name,
-                one_of(&axes)
-            ));
-        };
-        if !known.contains(&value.as_str()) {
-            return Err(format!(
-                "`{axis}` of the suite {} is never `{value}`; {}",
-                suite.name,
-                one_of(&known)
-            ));
-        }
-    }
-    Ok(())
 }

@@ -3,12 +3,15 @@
 //! `expand` renders them into the spec, `schedule` puts the trials in order. Pure: the same suite, options and
 //! environment give the same plan.
 
+mod axes;
 mod base;
 mod draft;
 mod expand;
 mod figure;
 mod identity;
+mod lay;
 mod matrix;
+mod parts;
 mod process;
 mod render;
 mod schedule;
@@ -21,10 +24,11 @@ use crate::diagnostic::Diagnostic;
 use crate::ids::CellId;
 use crate::spec::{Axis, Cell, CpuShares, Order, RunSettings, Spec};
 use crate::suite::{self, Profile, Repetitions, Run, Suite};
+use axes::Positions;
 use base::Base;
 use expand::Common;
 use figure::Figures;
-use matrix::{Matrix, Positions};
+use matrix::Matrix;
 use render::Renderer;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -104,7 +108,7 @@ impl<'a> Plan<'a> {
     /// Finds the cells of a suite. What is wrong with single cells is found as they are made.
     pub fn new(suite: &'a Suite, options: &'a Options) -> Result<Self, PlanError> {
         let profile = profile(suite, options)?;
-        matrix::check_options(suite, options).map_err(PlanError::Option)?;
+        axes::check_options(suite, options).map_err(PlanError::Option)?;
         let run = profile.map_or_else(
             || suite.run.clone(),
             |profile| suite.run.overlaid(&profile.run),

@@ -2,7 +2,7 @@
 //! through as a mark. Each template is compiled once, and rendered once for all
 //! the cells that give the names in it the same values.
 
-use super::matrix::Names;
+use super::axes::Names;
 use crate::diagnostic::Diagnostic;
 use crate::spec::{Symbol, Text};
 use crate::suite::{self, Requirement, Suite, Template};
