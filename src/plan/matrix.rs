@@ -274,7 +274,7 @@ impl<'a> Matrix<'a> {
                         "this includes nothing that is not there already",
                         include.span.clone(),
                     )
-                    .help("take it out, or combine = \"one-at-a-time\" or \"listed\""),
+                    .help("take it out; `combine` gives these cells already"),
                 );
             }
             self.cells.append(&mut added);

@@ -47,7 +47,14 @@ pub(super) fn show(all: &mut [Survey<'_>], wanted: &str) -> Result<(), Exit> {
     }
     match (found.len(), text) {
         (1, Some(text)) => {
-            print(&text);
+            let shown = |c: char| {
+                if c.is_control() && c != '\n' {
+                    '\u{fffd}'
+                } else {
+                    c
+                }
+            };
+            print(&text.chars().map(shown).collect::<String>());
             Ok(())
         }
         (0, _) => {

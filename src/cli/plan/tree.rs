@@ -117,8 +117,16 @@ fn server_lines(cell: &Cell) -> String {
 struct Out(String);
 
 impl Out {
+    /// What a suite says is shown, never obeyed by the terminal.
     fn add(&mut self, text: &str) {
-        self.0.push_str(text);
+        let shown = |c: char| {
+            if c.is_control() && c != '\n' {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        };
+        self.0.extend(text.chars().map(shown));
         if self.0.len() > 64 * 1024 {
             self.hand_over();
         }
@@ -307,28 +315,31 @@ fn power(survey: &Survey<'_>) -> Vec<String> {
     let percent = |share: f64| format!("{} %", show_number(share * 100.0, 2));
     let needed = least_trials(survey.comparisons);
     let mut sentences = Vec::new();
-    let comparisons = counted(survey.comparisons, "comparison");
-    let trials = counted(least as usize, "trial");
     if least < needed {
+        let need = if survey.comparisons == 1 {
+            "needs"
+        } else {
+            "need"
+        };
         sentences.push(format!(
-            "{comparisons} need at least {needed} trials a cell to name one difference; there are cells with {least}"
+            "{} {need} at least {needed} trials a cell to name one difference; there are cells with {least}",
+            counted(survey.comparisons, "comparison")
         ));
     }
-    if change > 0.0 {
-        sentences.push(match findable_spread(least, change) {
-            Some(spread) => format!(
-                "{trials} a cell find a change of {} where single trials spread by up to {}; at a spread of {} it takes {}",
-                percent(change),
-                percent(spread),
-                percent(0.03),
-                needed_trials(0.03, change)
-            ),
-            None => format!(
-                "{trials} a cell are too few to compare; 6 find a change of {} where single trials spread by up to {}",
-                percent(change),
-                percent(findable_spread(6, change).unwrap_or(0.0)),
-            ),
-        });
+    if change <= 0.0 {
+        return sentences;
+    }
+    let enough = least.max(needed);
+    let find = if least < needed { "would find" } else { "find" };
+    // Where the spread may be as large as the figure, nothing is left to say.
+    if let Some(spread) = findable_spread(enough, change).filter(|spread| *spread < 1.0) {
+        sentences.push(format!(
+            "{enough} trials a cell {find} a change of {} where single trials spread by up to {}; at a spread of {} it takes {}",
+            percent(change),
+            percent(spread),
+            percent(0.03),
+            needed_trials(0.03, change)
+        ));
     }
     sentences
 }

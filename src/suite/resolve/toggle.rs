@@ -3,7 +3,9 @@
 use super::Resolver;
 use crate::diagnostic::Diagnostic;
 use crate::suite::code;
-use crate::suite::model::{At, LoadKeys, Pace, Process, ServerKeys, Setting, Toggle, Value};
+use crate::suite::model::{
+    At, LoadKeys, Pace, Process, ServerKeys, Setting, Template, Toggle, Value,
+};
 use crate::suite::schema;
 use crate::suite::template::Place;
 use crate::suite::written::{Entries, Scalar, Spanned, Values};
@@ -180,7 +182,7 @@ impl Resolver {
                 build: self.build(setting.build, place),
                 command: setting.command.map(|command| self.command(command, place)),
                 env: self.env(setting.env, place),
-                unset_env: self.variables(setting.unset_env),
+                unset_env: self.unset_env(setting.unset_env),
                 ready: self.ready(setting.ready, place),
                 ..ServerKeys::default()
             },
@@ -192,7 +194,7 @@ impl Resolver {
             }),
             revision: setting
                 .revision
-                .map(|revision| self.template(revision, place)),
+                .map(|revision| self.revision(revision, place)),
             args: setting.args.map(|args| self.arguments(args, place)),
             load: LoadKeys {
                 path: setting.path.map(|path| self.request_path(path, place)),
@@ -211,6 +213,24 @@ impl Resolver {
                 ..LoadKeys::default()
             },
         }
+    }
+}
+
+impl Resolver {
+    /// A name that git looks up; an option is none.
+    fn revision(&mut self, revision: Spanned<String>, place: Place) -> Template {
+        let text = revision.get_ref();
+        if text.trim().is_empty() || text.starts_with('-') {
+            self.say(
+                Diagnostic::error(
+                    code::BAD_VALUE,
+                    format!("\"{text}\" is not a revision"),
+                    revision.span(),
+                )
+                .help("write a branch, a tag or a commit, or \"worktree\" for what lies there"),
+            );
+        }
+        self.template(revision, place)
     }
 }
 
