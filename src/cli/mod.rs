@@ -13,6 +13,7 @@ mod report;
 mod reports;
 mod requirements;
 mod run;
+mod schema;
 mod scratch;
 mod serve;
 mod suites;
@@ -46,6 +47,7 @@ enum Command {
     Report(report::ReportArgs),
     List(list::ListArgs),
     Log(log::LogArgs),
+    Schema(schema::SchemaArgs),
     Serve(serve::ServeArgs),
     Clean(clean::CleanArgs),
 }
@@ -68,6 +70,7 @@ pub fn main() -> ExitCode {
         Command::Report(arguments) => report::main(&arguments),
         Command::List(arguments) => list::main(&arguments),
         Command::Log(arguments) => log::main(&arguments),
+        Command::Schema(arguments) => schema::main(&arguments),
         Command::Serve(arguments) => serve::main(&arguments),
         Command::Clean(arguments) => clean::main(&arguments),
     };
