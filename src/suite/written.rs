@@ -157,6 +157,14 @@ pub(super) trait SelectorKey {
     const NAME: &'static str;
     /// What people read about it.
     const ABOUT: &'static str;
+    /// Whether it must be there.
+    const REQUIRED: bool;
+    /// What the table is called in a schema.
+    const TABLE: &'static str;
+    /// What people call the table.
+    const TITLE: &'static str;
+    /// What people read about the table.
+    const ABOUT_TABLE: &'static str;
 }
 
 /// `cells`: any number of them.
@@ -166,6 +174,10 @@ pub(super) struct Several;
 impl SelectorKey for Several {
     const NAME: &'static str = "cells";
     const ABOUT: &'static str = "The cells that it holds. Default: all.";
+    const REQUIRED: bool = false;
+    const TABLE: &'static str = "Gate";
+    const TITLE: &'static str = "[[gates]]";
+    const ABOUT_TABLE: &'static str = "Limits by metric, for some cells or for all.";
 }
 
 /// `cell`: one of them.
@@ -175,6 +187,10 @@ pub(super) struct Single;
 impl SelectorKey for Single {
     const NAME: &'static str = "cell";
     const ABOUT: &'static str = "The cell that the figures stand beside. An axis that is not named has the baseline's value, else its first.";
+    const REQUIRED: bool = true;
+    const TABLE: &'static str = "PublishedRow";
+    const TITLE: &'static str = "a published row";
+    const ABOUT_TABLE: &'static str = "The published figures of one cell, by metric.";
 }
 
 /// A table of metrics, with a selector beside them.
