@@ -382,8 +382,8 @@ fn tls_and_http_2_are_planned_and_a_template_sees_the_toggles() {
     assert_eq!(h2.work.http, Http::Two);
     assert_eq!((h2.work.connections, h2.work.streams), (8, 8));
     assert_eq!(
-        h2.work.tls.as_ref().unwrap().ca.as_deref(),
-        Some("tls/ca.pem")
+        h2.work.tls.as_ref().unwrap().ca.as_ref().unwrap().path,
+        "tls/ca.pem"
     );
     let protocol = |cell: &Cell| {
         let env = &cell.processes[0].env;

@@ -6,7 +6,7 @@ use super::tools;
 use crate::diagnostic::Diagnostic;
 use crate::ids::hex;
 use crate::spec::{
-    self, Build, ProcessSpec, Published, Ready, ReadyBy, Runtime, Scope, StopPolicy, Text,
+    self, Build, ProcessSpec, Published, Ready, ReadyBy, Runtime, Scope, StopPolicy, Symbol, Text,
 };
 use crate::suite::{self, At, Command, ReadyKeys, Scratch, ServerKeys, Suite, Template};
 use serde::Serialize;
@@ -153,6 +153,7 @@ impl<'a> Renderings<'_, 'a> {
             .map_or_else(|| Text::literal("."), |cwd| self.text(cwd));
         let runtime = keys.runtime.as_ref().map(|runtime| runtime.value.clone());
         let commands = self.commands(keys.build.as_ref());
+        self.build_is_early(keys, &commands, &cwd);
         let builds = (!commands.is_empty()).then(|| Build {
             revision: None,
             runtime: runtime.clone(),
@@ -176,6 +177,26 @@ impl<'a> Renderings<'_, 'a> {
                 .collect(),
             process: self.process(&service.name.value, keys, cwd),
             probe: keys.probe.as_ref().map(|probe| self.words(probe)),
+        }
+    }
+
+    /// A build is run before there is a process with a port and a folder.
+    fn build_is_early(&mut self, keys: &'a ServerKeys, commands: &[Vec<Text>], cwd: &Text) {
+        let Some(build) = keys.build.as_ref().filter(|_| !commands.is_empty()) else {
+            return;
+        };
+        let of_a_process =
+            |symbol: &Symbol| matches!(symbol, Symbol::Port | Symbol::Dir | Symbol::Index);
+        let late = commands.iter().flatten().chain([cwd]);
+        if late.flat_map(Text::symbols).any(of_a_process) {
+            self.mistakes.push(
+                Diagnostic::error(
+                    suite::BAD_TEMPLATE,
+                    "`port`, `index` and `dir` have no value yet in `build` and the folder that it runs in",
+                    build.span.clone(),
+                )
+                .help("they are known when the service is started; `setup` runs before each start"),
+            );
         }
     }
 

@@ -138,7 +138,12 @@ impl<'a> Expansion<'_, 'a> {
         let revision = revision.filter(|text| text.as_literal() != Some("worktree"));
         let work = self.work(load, settings);
         let parts = self.parts(started, revision.as_ref(), &work);
-        let identity = parts.identity(self.common.base, revision.as_ref(), &work);
+        let identity = parts.identity(
+            self.common.base,
+            super::cpus(self.common.run),
+            revision.as_ref(),
+            &work,
+        );
         let (variant, id) = super::identity::ids(names, &identity, &mut self.renderer.room);
         Cell {
             id,

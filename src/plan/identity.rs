@@ -2,7 +2,7 @@
 
 use super::axes::Names;
 use crate::ids::{CellId, VariantId, hex};
-use crate::spec::{Build, Choice, LoadSpec, ProcessSpec, Ready, Text};
+use crate::spec::{Build, Choice, CpuShares, LoadSpec, ProcessSpec, Ready, Text};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
@@ -11,6 +11,9 @@ use std::fmt::Write as _;
 /// Everything that could change a figure. Its hash tells two cells apart.
 #[derive(Serialize)]
 pub(super) struct Identity<'a> {
+    /// Pauses and sampling are the run's and in its record; the CPUs that a server may use are the cell's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cpus: Option<CpuShares>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) revision: Option<&'a Text>,
     pub(super) builds: &'a [Build],

@@ -30,7 +30,7 @@ use expand::Common;
 use figure::Figures;
 use matrix::Matrix;
 use render::Renderer;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
 /// What the caller adds to a suite.
@@ -102,6 +102,8 @@ pub struct Plan<'a> {
     ids: HashMap<usize, CellId>,
     /// What was found wrong so far, each once.
     pub mistakes: Vec<Diagnostic>,
+    /// The same, to find it again.
+    told: HashSet<String>,
 }
 
 impl<'a> Plan<'a> {
@@ -138,6 +140,7 @@ impl<'a> Plan<'a> {
             baselines,
             ids: HashMap::new(),
             mistakes,
+            told: HashSet::new(),
         })
     }
 
@@ -197,11 +200,17 @@ impl<'a> Plan<'a> {
             base: &self.base,
         };
         let (cell, mistakes) = expand::cell(common, &self.matrix.names(at), &mut self.renderer);
-        // The same mistake shows in many cells; it is said of the first.
+        // The same mistake shows in many cells; it is said of the first. What cannot be rendered names its cell.
         for mistake in mistakes {
-            let known =
-                |other: &Diagnostic| other.code == mistake.code && other.labels == mistake.labels;
-            if !self.mistakes.iter().any(known) {
+            let message = if mistake.code == suite::BAD_TEMPLATE {
+                ""
+            } else {
+                &mistake.message
+            };
+            if self
+                .told
+                .insert(format!("{}{message}{:?}", mistake.code, mistake.labels))
+            {
                 self.mistakes.push(mistake);
             }
         }
@@ -275,11 +284,15 @@ fn settings(run: &Run, options: &Options) -> RunSettings {
         min_effect: run.min_effect.unwrap_or(default.min_effect),
         max_warmup: run.max_warmup.unwrap_or(default.max_warmup),
         budget: run.budget,
-        cpus: run.cpus.map(|cpus| CpuShares {
-            server: cpus.server,
-            generator: cpus.generator,
-        }),
+        cpus: cpus(run),
     }
+}
+
+fn cpus(run: &Run) -> Option<CpuShares> {
+    run.cpus.map(|cpus| CpuShares {
+        server: cpus.server,
+        generator: cpus.generator,
+    })
 }
 
 fn axes(suite: &Suite) -> Vec<Axis> {

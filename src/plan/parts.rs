@@ -1,13 +1,13 @@
 //! What a cell starts, rendered: processes, builds, readiness, requirements.
 
 use super::base::Base;
-use super::draft::{ProcessDraft, ReadyDraft, Slot, Wish};
+use super::draft::{Layer, ProcessDraft, ReadyDraft, Slot, Wish};
 use super::expand::Expansion;
 use super::identity::Identity;
 use super::process::{ONLY, Started};
 use crate::diagnostic::Diagnostic;
 use crate::spec::{
-    Build, LoadSpec, ProcessSpec, Ready, ReadyBy, Requirement, StopPolicy, Symbol, Text,
+    Build, CpuShares, LoadSpec, ProcessSpec, Ready, ReadyBy, Requirement, StopPolicy, Symbol, Text,
 };
 use crate::suite::{self, At, Command, Scratch};
 use std::ops::Range;
@@ -40,10 +40,12 @@ impl Parts {
     pub(super) fn identity<'p>(
         &'p self,
         base: &'p Base,
+        cpus: Option<CpuShares>,
         revision: Option<&'p Text>,
         work: &'p LoadSpec,
     ) -> Identity<'p> {
         Identity {
+            cpus,
             revision,
             builds: &self.builds,
             services: &self.services,
@@ -94,6 +96,7 @@ impl<'a> Expansion<'_, 'a> {
         });
         let mut elsewhere = Vec::new();
         if url.is_some() {
+            self.sets_nothing(&whole);
             elsewhere = whole.requires;
         } else if server.processes.is_empty() {
             processes = vec![(ONLY, whole)];
@@ -132,7 +135,70 @@ impl<'a> Expansion<'_, 'a> {
         parts
     }
 
+    /// What toggles and overrides set of a server that already runs has no effect on it.
+    fn sets_nothing(&mut self, whole: &ProcessDraft<'a>) {
+        fn set<T>(slot: Slot<'_, T>) -> Option<&Range<usize>> {
+            slot.filter(|chosen| !matches!(chosen.layer, Layer::Own))
+                .map(|chosen| &chosen.what.span)
+        }
+        let env = whole
+            .env
+            .iter()
+            .find(|wish| !matches!(wish.layer, Layer::Own));
+        let keys = [
+            ("command", set(whole.command)),
+            ("args", whole.args.first().map(|args| &args.what.span)),
+            ("env", env.map(|wish| wish.span)),
+            ("cwd", set(whole.cwd)),
+            ("build", set(whole.build)),
+            ("runtime", set(whole.runtime)),
+        ];
+        let server = &self.names.server.name;
+        for (key, span) in keys {
+            let Some(span) = span else {
+                continue;
+            };
+            self.mistakes.push(
+                Diagnostic::error(
+                    suite::NO_EFFECT,
+                    format!("`{key}` changes nothing for a server that already runs"),
+                    span.clone(),
+                )
+                .and(server.span.clone(), "this one has a `url`")
+                .help("give the toggle `servers = […]` with those that are started"),
+            );
+        }
+    }
+
+    /// A secret that is written into a suite is none.
+    fn secrets(&mut self, draft: &ProcessDraft<'a>) {
+        for name in draft.secret.into_iter().flatten() {
+            let written = draft.env.iter().find(|wish| wish.name == name.value);
+            let Some((template, layer)) = written.and_then(|wish| Some((wish.set?, wish.layer)))
+            else {
+                continue;
+            };
+            let text = self.try_text(template, layer).unwrap_or_default();
+            if text.variables().next().is_none() {
+                self.mistakes.push(
+                    Diagnostic::error(
+                        suite::CONFLICT,
+                        format!("`{}` is a secret, and its value stands here", name.value),
+                        template.span.clone(),
+                    )
+                    .label("everybody who reads the suite knows it")
+                    .and(name.span.clone(), "called a secret here")
+                    .help(format!(
+                        "take it from the caller: pass_env = [\"{}\"]",
+                        name.value
+                    )),
+                );
+            }
+        }
+    }
+
     fn process(&mut self, role: &str, draft: &ProcessDraft<'a>, is_front: bool) -> ProcessSpec {
+        self.secrets(draft);
         let mut command = draft
             .command
             .map_or_else(Vec::new, |command| self.words(command.what, command.layer));

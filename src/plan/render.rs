@@ -189,11 +189,20 @@ fn required(suite: &Suite) -> impl Iterator<Item = &str> {
 impl Known {
     fn new(environment: &mut Environment<'static>, place: usize, source: &str) -> Self {
         let name = place.to_string();
-        // What does not parse has been complained of when the suite was read.
-        let compiled = is_template(source)
-            && environment
+        let parsed = if is_template(source) {
+            environment
                 .add_template_owned(name.clone(), source.to_owned())
-                .is_ok();
+                .map(|()| true)
+        } else {
+            Ok(false)
+        };
+        let (compiled, plain) = match parsed {
+            Ok(compiled) => (compiled, None),
+            Err(error) => {
+                let detail = error.detail().unwrap_or("it does not parse").to_owned();
+                (false, Some(Err((detail, "`{{` and `{%` open a template"))))
+            }
+        };
         let uses = environment
             .get_template(&name)
             .ok()
@@ -207,7 +216,7 @@ impl Known {
         Self {
             compiled: compiled.then_some(name),
             uses,
-            plain: None,
+            plain,
             rendered: HashMap::new(),
         }
     }

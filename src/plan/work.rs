@@ -66,7 +66,7 @@ impl<'a> Expansion<'_, 'a> {
             streams: draft.streams.map_or(1, |streams| streams.what.value),
             pipelining: load.pipelining.as_ref().map_or(1, |at| at.value),
             tls: draft.tls.map(|tls| Tls {
-                ca: tls.what.value.ca.clone(),
+                ca: tls.what.value.ca.as_ref().map(file_ref),
                 server_name: tls.what.value.server_name.clone(),
                 insecure: tls.what.value.insecure,
             }),
@@ -169,13 +169,41 @@ impl<'a> Expansion<'_, 'a> {
             );
         }
         let (body, body_file) = self.body(draft);
+        let headers = self.request_headers(draft);
         Request {
             method: draft.method.unwrap_or("GET").to_owned(),
             path,
-            headers: self.wanted(&draft.headers),
+            headers,
             body,
             body_file,
         }
+    }
+
+    /// The headers that are wanted, with the type of a body that is written as JSON.
+    fn request_headers(&mut self, draft: &LoadDraft<'a>) -> Vec<(String, Text)> {
+        let mut headers = self.wanted(&draft.headers);
+        let wanted = draft.headers.iter().filter_map(|wish| wish.set);
+        for ((_, value), template) in headers.iter().zip(wanted) {
+            let literal = value.as_literal().unwrap_or_default();
+            if literal.contains(['\r', '\n', '\0']) {
+                self.mistakes.push(Diagnostic::error(
+                    suite::BAD_REQUEST,
+                    "a header's value is one line",
+                    template.span.clone(),
+                ));
+            }
+        }
+        let is_json = draft
+            .body
+            .is_some_and(|body| matches!(body.value, Body::Json(_)));
+        let named = headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+        if is_json && !named {
+            let json = Text::literal("application/json");
+            headers.push(("Content-Type".to_owned(), json));
+        }
+        headers
     }
 
     fn body(&mut self, draft: &LoadDraft<'a>) -> (Option<Text>, Option<FileRef>) {

@@ -8,15 +8,17 @@ use std::collections::BTreeMap;
 /// cells before.
 pub fn beyond(cell: &Cell, builds: &mut BTreeMap<String, Build>) -> Option<Skip> {
     let mut what: Vec<String> = features(cell);
-    for build in &cell.builds {
-        let first = builds
-            .entry(build.cwd.clone())
-            .or_insert_with(|| build.clone());
-        if first != build {
-            what.push(format!("another build of the folder {}", build.cwd));
+    if what.is_empty() {
+        // Only a cell that runs has its folder built.
+        for build in &cell.builds {
+            let first = builds
+                .entry(build.cwd.clone())
+                .or_insert_with(|| build.clone());
+            if first != build {
+                what.push(format!("another build of the folder {}", build.cwd));
+            }
         }
     }
-    what.dedup();
     (!what.is_empty()).then(|| Skip {
         reason: format!(
             "this version of hotlap does not carry out {}",

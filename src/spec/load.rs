@@ -186,8 +186,8 @@ impl Http {
 /// How a server's certificate is judged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tls {
-    /// The certificate that signed it, relative to the suite's folder; none is the machine's.
-    pub ca: Option<String>,
+    /// The certificate that signed it; none is the machine's.
+    pub ca: Option<FileRef>,
     /// The name that it must have; none is the address.
     pub server_name: Option<String>,
     /// Whether any will do.

@@ -25,11 +25,11 @@ pub(super) fn show(all: &mut [Survey<'_>], wanted: &str) -> Result<(), Exit> {
             ..
         } = survey;
         for cell in plan.cells() {
-            let beyond = machine.beyond(&cell);
+            let missing = machine.missing(&Needs::of(&cell));
+            let skip = missing.or_else(|| machine.beyond(&cell));
             if !is_meant(&cell, wanted) {
                 continue;
             }
-            let skip = machine.missing(&Needs::of(&cell)).or(beyond);
             if found.len() <= MOST_NAMES {
                 found.push(cell.id.names().to_owned());
             }

@@ -117,7 +117,10 @@ impl Serialize for Cells<'_, '_> {
             if skip.is_none() {
                 ids.push(cell.id.0.clone());
             }
-            let beyond = machine.beyond(&cell).map(|beyond| beyond.reason);
+            let beyond = match &skip {
+                Some(_) => None,
+                None => machine.beyond(&cell).map(|beyond| beyond.reason),
+            };
             seq.serialize_element(&Shown {
                 cell: &Cell { skip, ..cell },
                 beyond,

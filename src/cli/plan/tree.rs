@@ -34,7 +34,12 @@ pub(super) fn print(survey: &mut Survey<'_>) {
             out.add(&server_lines(&cell));
         }
         let skip = machine.missing(&Needs::of(&cell));
-        let beyond = machine.beyond(&cell).map(|beyond| {
+        let beyond = if skip.is_some() {
+            None
+        } else {
+            machine.beyond(&cell)
+        };
+        let beyond = beyond.map(|beyond| {
             let known = notes.iter().position(|note| *note == beyond.reason);
             known.unwrap_or_else(|| {
                 notes.push(beyond.reason);

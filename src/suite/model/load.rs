@@ -136,8 +136,8 @@ pub enum Http {
 /// How a server's certificate is judged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tls {
-    /// The certificate that signed it, relative to the suite's folder.
-    pub ca: Option<String>,
+    /// The certificate that signed it.
+    pub ca: Option<File>,
     /// The name that it must have.
     pub server_name: Option<String>,
     /// Whether any will do.

@@ -216,7 +216,7 @@ impl Resolver {
                 .help("take `insecure` out to have it checked"),
             );
         }
-        let ca = tls.ca.and_then(|ca| self.file(ca)).map(|file| file.path);
+        let ca = tls.ca.and_then(|ca| self.file(ca));
         if let Some(name) = &tls.server_name
             && (name.get_ref().is_empty()
                 || !name

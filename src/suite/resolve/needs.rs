@@ -5,6 +5,7 @@ use crate::diagnostic::Diagnostic;
 use crate::suite::code;
 use crate::suite::model::{At, ServerKeys, Suite};
 use crate::suite::recover::{nearest, there_are};
+use std::collections::HashMap;
 
 /// Who needs whom, by names and places.
 struct Graph<'a> {
@@ -12,42 +13,60 @@ struct Graph<'a> {
     edges: Vec<(&'a str, Vec<&'a At<String>>)>,
 }
 
+/// How far a search has come with a name.
+#[derive(Clone, Copy, PartialEq)]
+enum Mark {
+    Unseen,
+    OnTheWay,
+    Done,
+}
+
 impl<'a> Graph<'a> {
-    fn of(&self, name: &str) -> &[&'a At<String>] {
-        self.edges
+    /// The circles, each by a name and the steps that lead from it back to itself. One step is in one of
+    /// them only.
+    fn circles(&self) -> Vec<(&'a str, Vec<&'a At<String>>)> {
+        let places: HashMap<&str, usize> = self
+            .edges
             .iter()
-            .find(|(known, _)| *known == name)
-            .map_or(&[], |(_, needs)| needs.as_slice())
-    }
-
-    /// The steps of a way from `from` back to itself, where there is one.
-    fn circle(&self, from: &'a str) -> Option<Vec<&'a At<String>>> {
-        let mut seen: Vec<&str> = Vec::new();
-        let mut way: Vec<&'a At<String>> = Vec::new();
-        self.walk(from, from, &mut seen, &mut way).then_some(way)
-    }
-
-    fn walk(
-        &self,
-        goal: &str,
-        at: &str,
-        seen: &mut Vec<&'a str>,
-        way: &mut Vec<&'a At<String>>,
-    ) -> bool {
-        for need in self.of(at) {
-            way.push(need);
-            if need.value == goal {
-                return true;
+            .enumerate()
+            .map(|(at, (name, _))| (*name, at))
+            .collect();
+        let mut marks = vec![Mark::Unseen; self.edges.len()];
+        let mut found = Vec::new();
+        for start in 0..self.edges.len() {
+            if marks[start] != Mark::Unseen {
+                continue;
             }
-            if !seen.contains(&need.value.as_str()) {
-                seen.push(&need.value);
-                if self.walk(goal, &need.value, seen, way) {
-                    return true;
+            marks[start] = Mark::OnTheWay;
+            // Each name on the way, with the number of its needs that were followed.
+            let mut way = vec![(start, 0)];
+            while let Some((at, followed)) = way.last_mut() {
+                let at = *at;
+                let Some(need) = self.edges[at].1.get(*followed) else {
+                    marks[at] = Mark::Done;
+                    way.pop();
+                    continue;
+                };
+                *followed += 1;
+                let Some(next) = places.get(need.value.as_str()).copied() else {
+                    continue;
+                };
+                match marks[next] {
+                    Mark::Done => {}
+                    Mark::Unseen => {
+                        marks[next] = Mark::OnTheWay;
+                        way.push((next, 0));
+                    }
+                    Mark::OnTheWay => {
+                        let from = way.iter().position(|(name, _)| *name == next);
+                        let steps = way[from.unwrap_or(0)..].iter();
+                        let steps = steps.map(|(name, followed)| self.edges[*name].1[followed - 1]);
+                        found.push((self.edges[next].0, steps.collect()));
+                    }
                 }
             }
-            way.pop();
         }
-        false
+        found
     }
 }
 
@@ -95,20 +114,10 @@ impl Resolver {
     }
 
     fn graph(&mut self, graph: &Graph<'_>, known: &[&str], what: &str) {
-        let mut told: Vec<&At<String>> = Vec::new();
-        for (name, needs) in &graph.edges {
-            for need in needs {
-                self.known(need, known, what);
-            }
-            let Some(way) = graph.circle(name) else {
-                continue;
-            };
-            if way
-                .iter()
-                .any(|step| told.iter().any(|other| other.span == step.span))
-            {
-                continue;
-            }
+        for need in graph.edges.iter().flat_map(|(_, needs)| needs) {
+            self.known(need, known, what);
+        }
+        for (name, way) in graph.circles() {
             let Some((first, rest)) = way.split_first() else {
                 continue;
             };
@@ -128,7 +137,6 @@ impl Resolver {
                 before = step;
             }
             self.say(diagnostic.help("take one of these needs out: nothing can start first"));
-            told.extend(way);
         }
     }
 

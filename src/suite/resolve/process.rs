@@ -22,7 +22,6 @@ impl Resolver {
         let env = self.env(keys.env, place);
         let pass_env = self.variables(keys.pass_env);
         let secret = self.variables(keys.secret);
-        self.secrets(secret.as_deref().unwrap_or_default(), &env);
         ServerKeys {
             cwd: self.cwd(keys.cwd, place),
             runtime: self.runtime_name(keys.runtime, place),
@@ -45,30 +44,6 @@ impl Resolver {
             stop_grace,
             needs: keys.needs.map(located),
             probe: keys.probe.map(|probe| self.command(probe, place)),
-        }
-    }
-
-    /// A secret that is written into a suite is none.
-    fn secrets(&mut self, secret: &[At<String>], env: &[(At<String>, Template)]) {
-        for name in secret {
-            let written = env
-                .iter()
-                .find(|(known, text)| known.value == name.value && !text.value.contains("env."));
-            if let Some((_, text)) = written {
-                self.say(
-                    Diagnostic::error(
-                        code::CONFLICT,
-                        format!("`{}` is a secret, and its value stands here", name.value),
-                        text.span.clone(),
-                    )
-                    .label("everybody who reads the suite knows it")
-                    .and(name.span.clone(), "called a secret here")
-                    .help(format!(
-                        "take it from the caller: pass_env = [\"{}\"]",
-                        name.value
-                    )),
-                );
-            }
         }
     }
 

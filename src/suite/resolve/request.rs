@@ -15,19 +15,8 @@ impl Resolver {
         let template = request
             .template
             .map(|template| At::new(*template.get_ref(), template.span()));
-        let mut headers = self.headers(request.headers, Place::Own);
+        let headers = self.headers(request.headers, Place::Own);
         let body = self.body(request.body, request.body_file, request.json);
-        if let Some(At {
-            value: Body::Json(_),
-            span,
-        }) = &body
-            && !headers
-                .iter()
-                .any(|(name, _)| name.value.eq_ignore_ascii_case("content-type"))
-        {
-            let at = |text: &str| At::new(text.to_owned(), span.clone());
-            headers.push((at("Content-Type"), at("application/json")));
-        }
         if template.as_ref().is_some_and(|template| template.value)
             && let Some(Body::Text(text) | Body::Json(text)) = body.as_ref().map(|body| &body.value)
         {

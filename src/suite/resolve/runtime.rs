@@ -8,6 +8,9 @@ use crate::suite::recover::{nearest, there_are};
 use crate::suite::schema::{self, Opt};
 use crate::suite::template::Place;
 use crate::suite::written::{Entries, Spanned, Words};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::ops::Range;
 
 /// `NAME-VERSION` of every version of every runtime.
 pub(super) fn names(runtimes: &Entries<schema::Runtime>) -> Vec<String> {
@@ -29,11 +32,32 @@ pub(super) fn names(runtimes: &Entries<schema::Runtime>) -> Vec<String> {
 
 impl Resolver {
     pub(super) fn runtimes(&mut self, runtimes: Entries<schema::Runtime>) -> Vec<Runtime> {
-        runtimes
+        let runtimes: Vec<Runtime> = runtimes
             .0
             .into_iter()
             .map(|(name, runtime)| self.runtime(name, runtime))
-            .collect()
+            .collect();
+        let mut known: BTreeMap<String, Range<usize>> = BTreeMap::new();
+        for runtime in &runtimes {
+            for version in &runtime.versions {
+                let name = format!("{}-{}", runtime.name.value, version.value);
+                match known.entry(name) {
+                    Entry::Vacant(free) => {
+                        free.insert(version.span.clone());
+                    }
+                    Entry::Occupied(taken) => self.out.push(
+                        Diagnostic::error(
+                            code::DUPLICATE,
+                            format!("two runtimes are called `{}`", taken.key()),
+                            version.span.clone(),
+                        )
+                        .label("again here")
+                        .and(taken.get().clone(), "first here"),
+                    ),
+                }
+            }
+        }
+        runtimes
     }
 
     fn runtime(&mut self, name: Spanned<String>, runtime: schema::Runtime) -> Runtime {

@@ -59,10 +59,10 @@ impl Resolver {
         for (axis, choices) in selector.0 {
             let span = choices.span();
             let values = choices.into_inner().0;
-            if values.len() > 1 && what == "baseline" {
+            if values.len() > 1 && matches!(what, "baseline" | "cell") {
                 self.say(Diagnostic::error(
                     code::BAD_VALUE,
-                    "a baseline has one value of an axis",
+                    format!("a {what} has one value of an axis"),
                     span.clone(),
                 ));
             }

@@ -201,6 +201,9 @@ impl Resolver {
             ("build", own.build.as_ref().map(|build| &build.span)),
             ("runtime", own.runtime.as_ref().map(|runtime| &runtime.span)),
             ("prepare", own.prepare.as_ref().map(|prepare| &prepare.span)),
+            ("env", own.env.first().map(|(name, _)| &name.span)),
+            ("cwd", own.cwd.as_ref().map(|cwd| &cwd.span)),
+            ("files", own.files.first().map(|(name, _)| &name.span)),
             ("processes", None),
         ];
         let mut said: Vec<(&str, std::ops::Range<usize>)> = started

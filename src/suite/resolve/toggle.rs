@@ -158,8 +158,8 @@ impl Resolver {
         Some(names.into_iter().map(Spanned::into_inner).collect())
     }
 
-    pub(super) fn setting(&mut self, setting: schema::Setting, place: Place) -> Setting {
-        if let Some(label) = setting.label {
+    pub(super) fn setting(&mut self, mut setting: schema::Setting, place: Place) -> Setting {
+        if let Some(label) = setting.label.take() {
             self.say(Diagnostic::error(
                 code::NO_EFFECT,
                 "only a toggle's value has a label",
@@ -171,8 +171,19 @@ impl Resolver {
             .iter()
             .flat_map(|(_, processes)| processes.clone())
             .collect();
-        for (name, _) in &setting.processes.0 {
+        for (name, process) in &mut setting.processes.0 {
             self.process_name(name, &all);
+            if let Some(needs) = process.needs.take() {
+                let span = needs.first().map_or_else(|| name.span(), Spanned::span);
+                self.say(
+                    Diagnostic::error(
+                        code::NO_EFFECT,
+                        "what a process needs is the same in every cell",
+                        span,
+                    )
+                    .help("say it of the process in its server; `front` chooses what is started"),
+                );
+            }
         }
         Setting {
             server: ServerKeys {
