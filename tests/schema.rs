@@ -186,21 +186,22 @@ const PLACES: &[(&str, &str)] = &[
     ("Common", "defaults.server.@"),
     ("Load", "defaults.load.@"),
     ("Tool", "tools.node.@"),
-    (
-        "Runtime",
-        "runtimes.node = { versions = [\"20\"], bin = [\"b\"] }\nruntimes.other.@",
-    ),
+    ("Runtime", "runtimes.other = { versions = [\"1\"], @ }"),
+    ("Runtime", "runtimes.other = { bin = [\"b\"], @ }"),
     ("Server", "servers.other.@"),
     ("Process", "servers.other.processes.one.@"),
     ("Ready", "servers.other.ready.@"),
     ("Stop", "servers.other.stop.@"),
+    ("Service", "services.db.command = \"db\"\nservices.db.@"),
     ("Service", "services.db.@"),
+    ("Toggle", "toggles.mode.values = [1]\ntoggles.mode.@"),
     ("Toggle", "toggles.mode.@"),
     ("Setting", "toggles.mode.values.on.@"),
     ("Override", "overrides = [{ @ }]"),
     ("Matrix", "matrix.@"),
     ("Load", "loads.other.@"),
-    ("Stage", "loads.other.stages = [{ @ }]"),
+    ("Stage", "loads.other.stages = [{ rate = 1, @ }]"),
+    ("Stage", "loads.other.stages = [{ duration = \"1s\", @ }]"),
     ("Tls", "loads.other.tls.@"),
     ("Expect", "loads.other.expect.@"),
     ("MixRequest", "mixes.shop = [{ @ }]"),
@@ -212,8 +213,16 @@ const PLACES: &[(&str, &str)] = &[
     ("LimitOfSize", "gates = [{ rss_peak = { @ } }]"),
     ("LimitOfTransfer", "gates = [{ transfer = { @ } }]"),
     ("LimitOfCount", "gates = [{ errors = { @ } }]"),
+    (
+        "Published",
+        "published.report.rows = [{ cell = {}, capacity = 1 }]\npublished.report.@",
+    ),
     ("Published", "published.report.@"),
-    ("PublishedRow", "published.report.rows = [{ @ }]"),
+    ("PublishedRow", "published.report.rows = [{ cell = {}, @ }]"),
+    (
+        "PublishedRow",
+        "published.report.rows = [{ capacity = 1, @ }]",
+    ),
 ];
 
 /// Values of every shape, some of them nearly right.
@@ -322,6 +331,8 @@ fn the_schema_accepts_whatever_check_accepts_and_no_other_shape() {
     let schema = json_schema();
     let validator = validator();
     let (mut tried, mut accepted, mut wrong) = (0, 0, Vec::new());
+    // A key that means the same in several tables is tried in each with a few values only.
+    let mut seen = BTreeSet::new();
     for (definition, place) in PLACES {
         let pointer = if definition.is_empty() {
             "/properties".to_owned()
@@ -330,20 +341,23 @@ fn the_schema_accepts_whatever_check_accepts_and_no_other_shape() {
         };
         let keys = schema.pointer(&pointer).unwrap().as_object().unwrap();
         for key in keys.keys().map(String::as_str).chain(["no_such_key"]) {
-            for value in VALUES {
+            let known = keys.get(key).map(|property| format!("{key} {property}"));
+            let again = known.is_some_and(|known| !seen.insert(known));
+            for value in VALUES.iter().step_by(if again { 9 } else { 1 }) {
                 let Some((text, suite)) = with(place, key, value) else {
                     continue;
                 };
                 let said = errors(&text);
-                let found = rejected(&validator, &suite);
+                let valid = validator.is_valid(&suite);
                 tried += 1;
                 if said.is_empty() {
                     accepted += 1;
-                    if !found.is_empty() {
+                    if !valid {
+                        let found = rejected(&validator, &suite);
                         wrong.push(format!("check accepts:\n{text}{found:#?}"));
                     }
                 }
-                if found.is_empty() && said.iter().any(|code| ALWAYS.contains(code)) {
+                if valid && said.iter().any(|code| ALWAYS.contains(code)) {
                     wrong.push(format!("check says {said:?}:\n{text}"));
                 }
             }
@@ -423,6 +437,14 @@ fn every_key_is_described_in_words_of_its_own() {
             keys += 1;
             let about = property["description"].as_str().unwrap_or_default();
             assert!(about.ends_with('.'), "{key}: {about}");
+            // A metric's words say how it is written, and a table has keys of its own.
+            let is_told = ["default", "examples", "enum"]
+                .iter()
+                .any(|word| property.get(word).is_some())
+                || property["type"] == "boolean"
+                || property.to_string().contains("$ref")
+                || hotlap::metric::find(key).is_some();
+            assert!(is_told, "{key} has neither a default nor an example");
         }
         assert!(part.get("format").is_none(), "{part:#}");
     });
