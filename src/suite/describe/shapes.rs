@@ -48,7 +48,7 @@ pub(in crate::suite) const LABEL: &str = r"\S";
 pub(in crate::suite) const METHOD: &str = r"^(?!CONNECT$)[A-Z-]+$";
 /// A request target: printable ASCII, and templates.
 pub(in crate::suite) const TARGET: &str =
-    r##"^(\*|(/|\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\})([!-"$-~]|\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\})*)$"##;
+    r#"^(\*|(/|\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\})([!-"$-~]|\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\})*)$"#;
 /// An address or a host's name.
 pub(in crate::suite) const ADDRESS: &str = r"^[A-Za-z0-9.:-]+$";
 /// The name that a certificate has.
