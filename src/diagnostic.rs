@@ -67,13 +67,20 @@ impl Diagnostic {
         Self {
             code,
             severity: Severity::Error,
-            message: message.into(),
+            message: visible_text(message.into()),
             labels: vec![Label {
                 span,
                 text: String::new(),
             }],
             help: Vec::new(),
         }
+    }
+
+    /// The same with other words for what is wrong.
+    #[must_use]
+    pub fn saying(mut self, message: impl Into<String>) -> Self {
+        self.message = visible_text(message.into());
+        self
     }
 
     /// The same as a warning.
@@ -87,7 +94,7 @@ impl Diagnostic {
     #[must_use]
     pub fn label(mut self, text: impl Into<String>) -> Self {
         if let Some(label) = self.labels.first_mut() {
-            label.text = text.into();
+            label.text = visible_text(text.into());
         }
         self
     }
@@ -97,7 +104,7 @@ impl Diagnostic {
     pub fn and(mut self, span: Range<usize>, text: impl Into<String>) -> Self {
         self.labels.push(Label {
             span,
-            text: text.into(),
+            text: visible_text(text.into()),
         });
         self
     }
@@ -105,7 +112,7 @@ impl Diagnostic {
     /// What to do about it.
     #[must_use]
     pub fn help(mut self, text: impl Into<String>) -> Self {
-        self.help.push(text.into());
+        self.help.push(visible_text(text.into()));
         self
     }
 
@@ -142,6 +149,24 @@ pub fn render(source: &SourceText, diagnostics: &[Diagnostic], style: Style) -> 
     for diagnostic in ordered {
         out.push_str(&renderer.render(&[group(source, diagnostic)]));
         out.push_str("\n\n");
+    }
+    // The renderer shows most control characters as pictures, but not those of the second block, of which
+    // a terminal takes one for the beginning of an escape sequence.
+    out.replace(|c: char| ('\u{80}'..'\u{a0}').contains(&c), "\u{fffd}")
+}
+
+/// A text without characters that a terminal would obey: what a suite says goes into messages.
+fn visible_text(text: String) -> String {
+    if !text.contains(char::is_control) {
+        return text;
+    }
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '\n' => out.push(' '),
+            c if c.is_control() => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
     }
     out
 }

@@ -325,3 +325,162 @@ fn a_spec_reads_back_from_its_record() {
     let text = serde_json::to_string(&spec).unwrap();
     assert_eq!(serde_json::from_str::<Spec>(&text).unwrap(), spec);
 }
+
+/// What is said of a suite that cannot be planned.
+fn mistakes(text: &str, options: &Options) -> Vec<String> {
+    let source = SourceText {
+        name: "test.toml".to_owned(),
+        text: text.to_owned(),
+    };
+    let suite = check(&source, "test", Path::new(".")).suite.unwrap();
+    match spec(&suite, options) {
+        Ok(_) => Vec::new(),
+        Err(PlanError::Suite(mistakes)) => mistakes.iter().map(ToString::to_string).collect(),
+        Err(PlanError::Option(message)) => vec![message],
+    }
+}
+
+fn with_profile(name: &str) -> Options {
+    Options {
+        profile: Some(name.to_owned()),
+        ..Options::default()
+    }
+}
+
+#[test]
+fn an_override_settles_what_toggles_disagree_on_whichever_way_each_names_the_process() {
+    let suite = |first: &str, second: &str, settles: &str| {
+        format!(
+            "[servers.s.processes.p]\ncommand = \"p\"\n[toggles.a]\nvalues.on = {{ {first} = \"1\" }}\n\
+             [toggles.b]\nvalues.on = {{ {second} = \"2\" }}\n[[overrides]]\nset.{settles} = \"3\"\n[loads.l]\n"
+        )
+    };
+    let headers = plan(
+        "[servers.s]\ncommand = \"s\"\n[toggles.a]\nvalues.on = { headers.X-A = \"1\" }\n\
+         [toggles.b]\nvalues.on = { headers.X-A = \"2\" }\n[[overrides]]\nset.headers.x-a = \"3\"\n[loads.l]\n",
+    );
+    assert_eq!(headers.cells[0].work.request.headers.len(), 1);
+    for (first, second, settles) in [
+        ("processes.p.env.A", "processes.p.env.A", "env.A"),
+        ("env.A", "processes.p.env.A", "processes.p.env.A"),
+        ("env.A", "env.A", "processes.p.env.A"),
+        ("processes.p.env.A", "env.A", "env.A"),
+    ] {
+        let spec = plan(&suite(first, second, settles));
+        assert_eq!(
+            env(&spec.cells[0])["A"],
+            "3",
+            "{first}, {second}, {settles}"
+        );
+    }
+    let unsettled = mistakes(
+        &suite("processes.p.env.A", "env.A", "env.B"),
+        &Options::default(),
+    );
+    assert_eq!(unsettled.len(), 1, "{unsettled:?}");
+}
+
+#[test]
+fn a_cell_is_another_when_its_runtime_or_a_service_is() {
+    let with = |build: &str, image: &str| {
+        plan(&format!(
+            "[runtimes.n]\nversions = [\"1\"]\nbuild = [\"{build}\"]\nbin = [\"n\"]\n\
+             [services.db]\ncommand = \"db {image}\"\n\
+             [servers.s]\nruntime = \"n-1\"\nneeds = [\"db\"]\ncommand = \"{{{{ runtime }}}} s\"\n\
+             [servers.t]\ncommand = \"t\"\n[loads.l]\n"
+        ))
+    };
+    let plain = with("make", "small");
+    for other in [with("make -j", "small"), with("make", "large")] {
+        assert_ne!(plain.cells[0].id, other.cells[0].id);
+        assert_eq!(plain.cells[1].id, other.cells[1].id);
+    }
+}
+
+#[test]
+fn toggles_that_are_looked_up_are_those_of_the_cell() {
+    let spec = plan(
+        "[defaults.server]\ncommand = \"x\"\n\
+         env = { A = \"{{ toggles['a-b'] | default('none') }}\", B = \"{{ toggles | list | join(',') }}\" }\n\
+         [servers.s]\n[servers.t]\n\
+         [toggles.a-b]\nservers = [\"s\"]\nvalues = [1]\n[toggles.c-d]\nservers = [\"t\"]\nvalues = [1]\n[loads.l]\n",
+    );
+    assert_eq!(env(&spec.cells[0])["A"], "1");
+    assert_eq!(env(&spec.cells[1])["A"], "none");
+    assert_eq!(env(&spec.cells[0])["B"], "a-b");
+    assert_eq!(env(&spec.cells[1])["B"], "c-d");
+}
+
+#[test]
+fn a_profile_may_leave_out_what_the_suite_excludes_or_overrides() {
+    let text = format!(
+        "{MATRIX}[matrix]\nexclude = [{{ mode = \"on\", workers = 2 }}]\n[[overrides]]\nwhen = {{ server = \"b\" }}\nset.env.B = \"1\"\n\
+         [profiles.listed]\nmatrix = {{ combine = \"listed\", include = [{{ server = \"a\" }}] }}\n\
+         [profiles.short]\nmatrix = {{ exclude = [{{ server = \"b\" }}] }}\n"
+    );
+    let listed = plan_with(&text, &with_profile("listed"));
+    assert_eq!(
+        names(&listed),
+        ["a/mode=off/workers=1@x", "a/mode=off/workers=1@y"]
+    );
+    let short = plan_with(&text, &with_profile("short"));
+    assert_eq!(short.cells.len(), 6);
+}
+
+#[test]
+fn excludes_may_overlap() {
+    let text = format!(
+        "{MATRIX}[matrix]\nexclude = [{{ mode = \"on\" }}, {{ mode = \"on\", workers = 2 }}]\n"
+    );
+    assert_eq!(plan(&text).cells.len(), 8);
+}
+
+#[test]
+fn what_a_server_that_runs_elsewhere_requires_is_required() {
+    let spec = plan(
+        "[servers.s]\nurl = \"http://127.0.0.1:1\"\nrequires = [\"env TOKEN\"]\n[loads.l]\nheaders.a = \"{{ env.TOKEN }}\"\n",
+    );
+    assert_eq!(spec.cells[0].requires.len(), 1);
+}
+
+#[test]
+fn a_toggle_says_when_the_front_is_ready() {
+    let spec = plan(
+        "[servers.s]\nready = { path = \"/server\", timeout = \"7s\" }\n\
+         [servers.s.processes.p]\ncommand = \"p\"\nready = { path = \"/process\" }\n\
+         [servers.t.processes.p]\ncommand = \"p\"\nready = { timeout = \"9s\" }\n\
+         [toggles.a]\nvalues.off = {}\nvalues.on = { ready.path = \"/toggle\" }\n[loads.l]\npath = \"/load\"\n",
+    );
+    let ready = |name: &str| {
+        let ready = &cell(&spec, name).ready;
+        (ready.path.to_string(), ready.timeout.as_secs())
+    };
+    assert_eq!(ready("s/a=off@l"), ("/process".to_owned(), 7));
+    assert_eq!(ready("s/a=on@l"), ("/toggle".to_owned(), 7));
+    assert_eq!(ready("t/a=off@l"), ("/load".to_owned(), 9));
+}
+
+#[test]
+fn a_load_of_a_year_in_many_rounds_has_a_time_out() {
+    let spec = plan(
+        "[servers.s]\ncommand = \"s\"\n[loads.l]\nduration = \"8760h\"\nrounds = 1000000000\n",
+    );
+    assert!(spec.cells[0].trial_timeout > Duration::from_hours(8760));
+}
+
+#[test]
+fn a_toggle_may_have_more_values_than_sixteen_bits_count() {
+    let values: Vec<String> = (0..70_000).map(|value| value.to_string()).collect();
+    let text = format!(
+        "[servers.s]\ncommand = \"s\"\n[toggles.a]\nvalues = [{}]\n[loads.l]\n",
+        values.join(", ")
+    );
+    let source = SourceText {
+        name: "test.toml".to_owned(),
+        text,
+    };
+    let suite = check(&source, "test", Path::new(".")).suite.unwrap();
+    let options = Options::default();
+    let plan = hotlap::plan::Plan::new(&suite, &options).unwrap();
+    assert_eq!(plan.len(), 70_000);
+}

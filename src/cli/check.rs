@@ -1,7 +1,7 @@
 //! `hotlap check`: every mistake in the files, underlined. Starts nothing.
 
 use super::exit::Exit;
-use super::suites::{self, Read, Selection, Wrong, counted};
+use super::suites::{self, Mistakes, Read, Selection, Wrong, counted};
 use super::terminal::{say_line, say_warning};
 use clap::Args;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub(super) fn main(arguments: &CheckArgs) -> Exit {
         Ok(files) => files,
         Err(exit) => return exit,
     };
-    let (mut errors, mut warnings) = (0, 0);
+    let (mut errors, mut warnings) = (Mistakes::default(), 0);
     for file in &files {
         match suites::read(file) {
             Ok(read) => {
@@ -35,8 +35,8 @@ pub(super) fn main(arguments: &CheckArgs) -> Exit {
             Err(count) => errors += count,
         }
     }
-    if errors > 0 {
-        say_line(&counted(errors, "error"));
+    if errors.any() {
+        errors.sum_up("");
         return Exit::Usage;
     }
     if warnings > 0 && arguments.strict {
@@ -47,9 +47,8 @@ pub(super) fn main(arguments: &CheckArgs) -> Exit {
 }
 
 /// Resolves a suite as it is and in each of its profiles, which can be wrong too: one may exclude
-/// the last cell. The numbers of mistakes and of
-/// warnings.
-fn check(read: &Read) -> (usize, usize) {
+/// the last cell. Its mistakes, and the number of warnings.
+fn check(read: &Read) -> (Mistakes, usize) {
     let mut wrong = Wrong::default();
     let mut cells = 0;
     let mut warnings: Vec<String> = Vec::new();
@@ -79,7 +78,7 @@ fn check(read: &Read) -> (usize, usize) {
         say_warning(warning);
     }
     let errors = wrong.show(&read.source);
-    if errors == 0 {
+    if !errors.any() {
         say_line(&format!(
             "{}: {}, no errors",
             read.path.display(),

@@ -5,6 +5,7 @@
 mod check;
 mod clean;
 mod exit;
+mod explain;
 mod list;
 mod log;
 mod plan;
@@ -44,6 +45,7 @@ enum Command {
     Run(run::RunArgs),
     Plan(plan::PlanArgs),
     Check(check::CheckArgs),
+    Explain(explain::ExplainArgs),
     Report(report::ReportArgs),
     List(list::ListArgs),
     Log(log::LogArgs),
@@ -67,6 +69,7 @@ pub fn main() -> ExitCode {
         Command::Run(arguments) => run::main(&arguments),
         Command::Plan(arguments) => plan::main(&arguments),
         Command::Check(arguments) => check::main(&arguments),
+        Command::Explain(arguments) => explain::main(&arguments),
         Command::Report(arguments) => report::main(&arguments),
         Command::List(arguments) => list::main(&arguments),
         Command::Log(arguments) => log::main(&arguments),

@@ -10,6 +10,34 @@ use crate::spec::{Build, Cell, Requirement, Skip, Spec};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+/// What a cell needs of the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Needs {
+    requires: Vec<Requirement>,
+    /// Folders that it runs in, relative to the suite's.
+    folders: Vec<String>,
+}
+
+impl Needs {
+    pub(super) fn of(cell: &Cell) -> Self {
+        Self {
+            requires: cell.requires.clone(),
+            folders: folders(cell).map(str::to_owned).collect(),
+        }
+    }
+
+    /// Whether a cell needs just this.
+    pub(super) fn are_of(&self, cell: &Cell) -> bool {
+        self.requires == cell.requires && self.folders.iter().map(String::as_str).eq(folders(cell))
+    }
+}
+
+fn folders(cell: &Cell) -> impl Iterator<Item = &str> {
+    cell.processes
+        .iter()
+        .filter_map(|process| process.cwd.as_literal())
+}
+
 /// What was found on this machine.
 pub(super) struct Machine {
     findings: Findings,
@@ -20,12 +48,16 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// Looks at requirements. `folder` is the suite's; in `scratch` programs may print.
-    pub(super) fn look(
-        requirements: &BTreeSet<Requirement>,
+    /// Looks at what is needed. `folder` is the suite's; in `scratch` programs may print.
+    pub(super) fn look<'n>(
+        needs: impl IntoIterator<Item = &'n Needs>,
         folder: &Path,
         scratch: &Path,
     ) -> Result<Self, Exit> {
+        let requirements: BTreeSet<&Requirement> = needs
+            .into_iter()
+            .flat_map(|needs| &needs.requires)
+            .collect();
         let cannot = |error: std::io::Error| {
             say_error(&format!(
                 "this machine cannot look at what the suite requires: {error}"
@@ -46,12 +78,22 @@ impl Machine {
         })
     }
 
-    /// Why a cell cannot run on this machine, if so.
-    pub(super) fn missing(&self, cell: &Cell) -> Option<Skip> {
-        cell.requires
+    /// Why what needs this cannot run on this machine, if so.
+    pub(super) fn missing(&self, needs: &Needs) -> Option<Skip> {
+        needs
+            .requires
             .iter()
             .find_map(|requirement| self.findings.get(requirement)?.as_ref().err().cloned())
-            .or_else(|| self.missing_folder(cell))
+            .or_else(|| {
+                let folder = needs
+                    .folders
+                    .iter()
+                    .find(|folder| !self.folder.join(folder).is_dir())?;
+                Some(Skip {
+                    reason: format!("there is no folder {folder}"),
+                    install: None,
+                })
+            })
     }
 
     /// Why this version of hotlap cannot carry a cell out, if so. Cells are judged in the order of the file.
@@ -62,18 +104,6 @@ impl Machine {
     /// Forgets which cells were judged, to judge them again.
     pub(super) fn begin_again(&mut self) {
         self.builds.clear();
-    }
-
-    fn missing_folder(&self, cell: &Cell) -> Option<Skip> {
-        let missing = |cwd: &str| {
-            (!self.folder.join(cwd).is_dir()).then(|| Skip {
-                reason: format!("there is no folder {cwd}"),
-                install: None,
-            })
-        };
-        cell.processes
-            .iter()
-            .find_map(|process| missing(process.cwd.as_literal()?))
     }
 
     /// What programs said of their versions, by name.
@@ -97,14 +127,10 @@ pub(super) fn apply(
     folder: &Path,
     scratch: &Path,
 ) -> Result<BTreeMap<String, String>, Exit> {
-    let wanted = spec
-        .cells
-        .iter()
-        .flat_map(|cell| cell.requires.iter().cloned())
-        .collect();
-    let mut machine = Machine::look(&wanted, folder, scratch)?;
-    for cell in &mut spec.cells {
-        cell.skip = machine.missing(cell).or_else(|| machine.beyond(cell));
+    let needs: Vec<Needs> = spec.cells.iter().map(Needs::of).collect();
+    let mut machine = Machine::look(&needs, folder, scratch)?;
+    for (cell, needs) in spec.cells.iter_mut().zip(&needs) {
+        cell.skip = machine.missing(needs).or_else(|| machine.beyond(cell));
     }
     Ok(machine.versions())
 }

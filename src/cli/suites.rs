@@ -9,6 +9,7 @@ use crate::spec::{Cell, Spec};
 use crate::suite::{self, Suite};
 use clap::Args;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::AddAssign;
 use std::path::{Path, PathBuf};
 
 /// Which cells, and how often.
@@ -129,7 +130,7 @@ pub(super) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Exit> {
 /// Reads and resolves every suite. Each mistake of each file is shown; with one, nothing is returned.
 pub(super) fn plan(paths: &[PathBuf], selection: &Selection) -> Result<Vec<Planned>, Exit> {
     let mut planned = Vec::new();
-    let mut errors = 0;
+    let mut errors = Mistakes::default();
     for path in files(paths)? {
         let resolved = read(&path).and_then(|read| match resolve(&read, selection) {
             Ok(spec) => Ok(Planned { read, spec }),
@@ -140,26 +141,26 @@ pub(super) fn plan(paths: &[PathBuf], selection: &Selection) -> Result<Vec<Plann
             Err(count) => errors += count,
         }
     }
-    if errors == 0 {
+    if !errors.any() {
         return Ok(planned);
     }
-    say_line(&format!(
-        "{}; nothing was started",
-        counted(errors, "error")
-    ));
+    errors.sum_up("; nothing was started");
     Err(Exit::Usage)
 }
 
-/// Reads one suite and shows what is wrong with it. The error is the number of mistakes.
-pub(super) fn read(path: &Path) -> Result<Read, usize> {
+/// Reads one suite and shows what is wrong with it.
+pub(super) fn read(path: &Path) -> Result<Read, Mistakes> {
     let (source, name, folder) = suite::read(path).map_err(|error| {
         say_error(&error.to_string());
-        1usize
+        Mistakes::without_a_code(1)
     })?;
     let checked = suite::check(&source, &name, &folder);
     show(&source, &checked.diagnostics);
-    let errors = count(&checked.diagnostics, Severity::Error);
-    let warnings = count(&checked.diagnostics, Severity::Warning);
+    let warnings = checked
+        .diagnostics
+        .iter()
+        .filter(|diagnostic| diagnostic.severity == Severity::Warning)
+        .count();
     match checked.suite {
         Some(suite) => Ok(Read {
             path: path.to_owned(),
@@ -172,7 +173,58 @@ pub(super) fn read(path: &Path) -> Result<Read, usize> {
                 .map(|diagnostic| diagnostic.message)
                 .collect(),
         }),
-        None => Err(errors.max(1)),
+        None => Err(Mistakes::of(&checked.diagnostics)),
+    }
+}
+
+/// The mistakes that were shown: how many, and the kind of the first that has a code.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Mistakes {
+    count: usize,
+    first: Option<&'static str>,
+}
+
+impl Mistakes {
+    /// The errors among diagnostics of one file.
+    fn of(diagnostics: &[Diagnostic]) -> Self {
+        let errors = || {
+            diagnostics
+                .iter()
+                .filter(|diagnostic| diagnostic.severity == Severity::Error)
+        };
+        Self {
+            count: errors().count(),
+            first: errors()
+                .min_by_key(|diagnostic| diagnostic.offset())
+                .map(|diagnostic| diagnostic.code),
+        }
+    }
+
+    /// Errors that are about no place in a suite.
+    fn without_a_code(count: usize) -> Self {
+        Self { count, first: None }
+    }
+
+    /// Whether there is one.
+    pub(super) fn any(self) -> bool {
+        self.count > 0
+    }
+
+    /// Ends what is said of them: their number, with what follows from it, and where to read on.
+    pub(super) fn sum_up(self, consequence: &str) {
+        say_line(&format!("{}{consequence}", counted(self.count, "error")));
+        if let Some(code) = self.first {
+            say_line(&format!(
+                "for more about an error, try `hotlap explain {code}`"
+            ));
+        }
+    }
+}
+
+impl AddAssign for Mistakes {
+    fn add_assign(&mut self, later: Self) {
+        self.count += later.count;
+        self.first = self.first.or(later.first);
     }
 }
 
@@ -186,13 +238,15 @@ pub(super) struct Wrong {
 }
 
 impl Wrong {
-    /// Shows it; the number of mistakes.
-    pub(super) fn show(&self, source: &SourceText) -> usize {
+    /// Shows it.
+    pub(super) fn show(&self, source: &SourceText) -> Mistakes {
         show(source, &self.diagnostics);
         for message in &self.messages {
             say_error(message);
         }
-        self.diagnostics.len() + self.messages.len()
+        let mut mistakes = Mistakes::of(&self.diagnostics);
+        mistakes += Mistakes::without_a_code(self.messages.len());
+        mistakes
     }
 
     /// Adds what is not known yet.
@@ -347,13 +401,6 @@ impl Disk {
 
 fn show(source: &SourceText, diagnostics: &[Diagnostic]) {
     say(&render(source, diagnostics, style()));
-}
-
-fn count(diagnostics: &[Diagnostic], severity: Severity) -> usize {
-    diagnostics
-        .iter()
-        .filter(|diagnostic| diagnostic.severity == severity)
-        .count()
 }
 
 /// `1 error`, `2 errors`.

@@ -1,18 +1,56 @@
 //! What a suite's cells stand on and have in common: runtimes, services, published reports.
 
+use super::identity::without_ports;
 use super::render::{Asker, Renderer, mistake};
 use super::tools;
 use crate::diagnostic::Diagnostic;
+use crate::ids::hex;
 use crate::spec::{
     self, Build, ProcessSpec, Published, Ready, ReadyBy, Runtime, Scope, StopPolicy, Text,
 };
 use crate::suite::{self, At, Command, ReadyKeys, Scratch, ServerKeys, Suite, Template};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub(super) struct Base {
     pub(super) runtimes: Vec<Runtime>,
     pub(super) services: Vec<spec::Service>,
     pub(super) published: Vec<Published>,
+    /// By the names of runtimes, a hash of what each is made of.
+    made: BTreeMap<String, String>,
+    /// The same of services, by theirs.
+    served: BTreeMap<String, String>,
+}
+
+impl Base {
+    /// The hashes of everything that a cell stands on.
+    pub(super) fn grounds(&self, processes: &[ProcessSpec], services: &[String]) -> Vec<&str> {
+        let runtimes = processes
+            .iter()
+            .filter_map(|process| self.made.get(process.runtime.as_ref()?));
+        let services = services.iter().filter_map(|name| self.served.get(name));
+        runtimes.chain(services).map(String::as_str).collect()
+    }
+}
+
+/// Everything of a service that could change a figure.
+#[derive(Serialize)]
+struct Ground<'a> {
+    runtime: Option<&'a String>,
+    scope: Scope,
+    builds: &'a [Build],
+    setup: &'a [Vec<Text>],
+    #[serde(serialize_with = "without_ports")]
+    process: &'a [ProcessSpec],
+}
+
+fn hash(of: &impl Serialize) -> String {
+    // Nothing of it is other than strings, numbers and lists.
+    let text = serde_json::to_vec(of);
+    debug_assert!(text.is_ok());
+    hex(&Sha256::digest(text.unwrap_or_default())[..6])
 }
 
 pub(super) fn of(suite: &Suite, renderer: &mut Renderer, mistakes: &mut Vec<Diagnostic>) -> Base {
@@ -22,15 +60,36 @@ pub(super) fn of(suite: &Suite, renderer: &mut Renderer, mistakes: &mut Vec<Diag
         mistakes,
         asker: Asker::NOBODY,
     };
-    let runtimes = suite
+    let runtimes: Vec<Runtime> = suite
         .runtimes
         .iter()
         .flat_map(|runtime| base.runtime(runtime))
         .collect();
-    let services = suite
+    let services: Vec<spec::Service> = suite
         .services
         .iter()
         .map(|service| base.service(service))
+        .collect();
+    let made: BTreeMap<String, String> = runtimes
+        .iter()
+        .map(|runtime| {
+            let parts = (&runtime.version, &runtime.build, &runtime.bin);
+            (runtime.name.clone(), hash(&parts))
+        })
+        .collect();
+    let served = services
+        .iter()
+        .map(|service| {
+            let process = &service.process;
+            let ground = Ground {
+                runtime: process.runtime.as_ref().and_then(|name| made.get(name)),
+                scope: service.scope,
+                builds: &service.builds,
+                setup: &service.setup,
+                process: std::slice::from_ref(process),
+            };
+            (process.role.clone(), hash(&ground))
+        })
         .collect();
     let published = suite
         .published
@@ -45,6 +104,8 @@ pub(super) fn of(suite: &Suite, renderer: &mut Renderer, mistakes: &mut Vec<Diag
         runtimes,
         services,
         published,
+        made,
+        served,
     }
 }
 

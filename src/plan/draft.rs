@@ -1,12 +1,8 @@
 //! A cell in the making: which layer's value of each key holds so far. Nothing is
 //! rendered before it is known to hold, but where two toggles disagree.
 
-use super::expand::Expansion;
 use crate::diagnostic::Diagnostic;
-use crate::suite::{
-    self, At, Body, Command, ExpectKeys, Http, LoadKeys, Pace, ReadyKeys, Requirement, Scratch,
-    ServerKeys, Template, Tls,
-};
+use crate::suite::{At, Body, Command, Http, Pace, Requirement, Scratch, Template, Tls};
 use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
@@ -55,7 +51,7 @@ pub(super) struct Wish<'a> {
     pub(super) name: &'a str,
     pub(super) set: Option<&'a Template>,
     pub(super) layer: Layer<'a>,
-    span: &'a Range<usize>,
+    pub(super) span: &'a Range<usize>,
 }
 
 /// A key by its name in a suite.
@@ -75,6 +71,24 @@ impl Key<'_> {
             name,
         }
     }
+
+    /// Whether it is the same key of one draft, whichever way each of them names the process.
+    pub(super) fn is(self, other: Key<'_>) -> bool {
+        self.table == other.table
+            && (self.name == other.name
+                || (self.table == HEADERS && self.name.eq_ignore_ascii_case(other.name)))
+    }
+}
+
+/// The table whose names are the same in any case.
+pub(super) const HEADERS: &str = "headers.";
+
+/// What two toggles disagree on.
+pub(super) struct Conflict<'a> {
+    /// The process whose draft it is in; none for the server and the load.
+    pub(super) process: Option<&'a str>,
+    pub(super) key: Key<'a>,
+    pub(super) said: Diagnostic,
 }
 
 impl fmt::Display for Key<'_> {
@@ -124,13 +138,6 @@ pub(super) struct ReadyDraft<'a> {
     pub(super) timeout: Slot<'a, Duration>,
 }
 
-impl ReadyDraft<'_> {
-    /// Whether anybody said by what it is told.
-    pub(super) fn says_how(&self) -> bool {
-        self.path.is_some() || self.command.is_some() || self.tcp.is_some() || self.log.is_some()
-    }
-}
-
 /// What is sent and what must come back.
 #[derive(Default)]
 pub(super) struct LoadDraft<'a> {
@@ -151,389 +158,3 @@ pub(super) struct LoadDraft<'a> {
     pub(super) min_size: Slot<'a, u64>,
     pub(super) expect_headers: Vec<Wish<'a>>,
 }
-
-impl<'a> Expansion<'_, 'a> {
-    /// Lays the keys of a server, process or setting on a process.
-    pub(super) fn lay_process(
-        &mut self,
-        draft: &mut ProcessDraft<'a>,
-        keys: &'a ServerKeys,
-        process: Option<&'a str>,
-    ) {
-        let key = |name| Key {
-            process,
-            ..Key::plain(name)
-        };
-        self.lay(&mut draft.cwd, keys.cwd.as_ref(), key("cwd"));
-        self.lay(&mut draft.runtime, keys.runtime.as_ref(), key("runtime"));
-        self.lay(&mut draft.build, keys.build.as_ref(), key("build"));
-        self.lay(&mut draft.command, keys.command.as_ref(), key("command"));
-        self.lay(&mut draft.scratch, keys.scratch.as_ref(), key("scratch"));
-        self.lay(&mut draft.prepare, keys.prepare.as_ref(), key("prepare"));
-        self.lay(&mut draft.probe, keys.probe.as_ref(), key("probe"));
-        let variable = |name| Key {
-            process,
-            table: "env.",
-            name,
-        };
-        for (name, template) in &keys.env {
-            self.wish(
-                &mut draft.env,
-                &name.value,
-                Some(template),
-                &template.span,
-                variable,
-            );
-        }
-        for name in keys.unset_env.iter().flatten() {
-            self.wish(&mut draft.env, &name.value, None, &name.span, variable);
-        }
-        for (name, template) in &keys.files {
-            let file = |name| Key {
-                process,
-                table: "files.",
-                name,
-            };
-            self.wish(
-                &mut draft.files,
-                &name.value,
-                Some(template),
-                &template.span,
-                file,
-            );
-        }
-        self.lay_ready(&mut draft.ready, &keys.ready);
-        draft.build_inputs = keys.build_inputs.as_deref().or(draft.build_inputs);
-        draft.build_timeout = keys.build_timeout.or(draft.build_timeout);
-        draft.pass_env = keys.pass_env.as_deref().or(draft.pass_env);
-        draft.secret = keys.secret.as_deref().or(draft.secret);
-        draft.needs = keys.needs.as_deref().or(draft.needs);
-        draft.address = keys.address.as_deref().or(draft.address);
-        draft.port = keys.port.or(draft.port);
-        draft.stop_signal = keys.stop_signal.as_deref().or(draft.stop_signal);
-        draft.stop_grace = keys.stop_grace.or(draft.stop_grace);
-        self.lay_requires(draft, keys);
-    }
-
-    /// A toggle requires beside what the server requires; a process requires instead.
-    fn lay_requires(&mut self, draft: &mut ProcessDraft<'a>, keys: &'a ServerKeys) {
-        let Some(requires) = &keys.requires else {
-            return;
-        };
-        if matches!(self.layer, Layer::Own) {
-            draft.requires.clear();
-        }
-        draft
-            .requires
-            .extend(requires.iter().map(|requirement| &requirement.value));
-    }
-
-    pub(super) fn lay_ready(&mut self, draft: &mut ReadyDraft<'a>, keys: &'a ReadyKeys) {
-        let says_how = keys.path.is_some()
-            || keys.command.is_some()
-            || keys.tcp.is_some()
-            || keys.log.is_some();
-        let before = *draft;
-        if says_how {
-            // Another way to tell replaces the one below, and with it the status that it waits for.
-            *draft = ReadyDraft {
-                timeout: draft.timeout,
-                ..ReadyDraft::default()
-            };
-            draft.path = before.path.filter(|_| keys.path.is_some());
-            draft.command = before.command.filter(|_| keys.command.is_some());
-            draft.status = before.status.filter(|_| keys.path.is_some());
-        }
-        self.lay(
-            &mut draft.path,
-            keys.path.as_ref(),
-            Key::plain("ready.path"),
-        );
-        self.lay(
-            &mut draft.status,
-            keys.status.as_ref(),
-            Key::plain("ready.status"),
-        );
-        self.lay(
-            &mut draft.command,
-            keys.command.as_ref(),
-            Key::plain("ready.command"),
-        );
-        self.lay(&mut draft.tcp, keys.tcp.as_ref(), Key::plain("ready.tcp"));
-        self.lay(&mut draft.log, keys.log.as_ref(), Key::plain("ready.log"));
-        self.lay(
-            &mut draft.timeout,
-            keys.timeout.as_ref(),
-            Key::plain("ready.timeout"),
-        );
-    }
-
-    /// Lays the keys of a load, a request or a setting on what is sent.
-    pub(super) fn lay_load(&mut self, draft: &mut LoadDraft<'a>, keys: &'a LoadKeys) {
-        draft.method = keys.method.as_deref().or(draft.method);
-        draft.body = keys.body.as_ref().or(draft.body);
-        draft.template = keys.template.as_ref().map_or(draft.template, |at| at.value);
-        self.lay(&mut draft.path, keys.path.as_ref(), Key::plain("path"));
-        for (name, template) in &keys.headers {
-            let header = |name| Key {
-                process: None,
-                table: "headers.",
-                name,
-            };
-            self.wish(
-                &mut draft.headers,
-                &name.value,
-                Some(template),
-                &template.span,
-                header,
-            );
-        }
-        self.lay(
-            &mut draft.connections,
-            keys.connections.as_ref(),
-            Key::plain("connections"),
-        );
-        self.lay(
-            &mut draft.keep_alive,
-            keys.keep_alive.as_ref(),
-            Key::plain("keep_alive"),
-        );
-        self.lay(&mut draft.pace, keys.pace.as_ref(), Key::plain("rate"));
-        self.lay(&mut draft.http, keys.http.as_ref(), Key::plain("http"));
-        self.lay(
-            &mut draft.streams,
-            keys.streams.as_ref(),
-            Key::plain("streams"),
-        );
-        self.lay(&mut draft.tls, keys.tls.as_ref(), Key::plain("tls"));
-        self.lay_expect(draft, &keys.expect);
-    }
-
-    fn lay_expect(&mut self, draft: &mut LoadDraft<'a>, keys: &'a ExpectKeys) {
-        self.lay(
-            &mut draft.status,
-            keys.status.as_ref(),
-            Key::plain("expect.status"),
-        );
-        self.lay(
-            &mut draft.expect_body,
-            keys.body.as_ref(),
-            Key::plain("expect.body"),
-        );
-        self.lay(
-            &mut draft.contains,
-            keys.contains.as_ref(),
-            Key::plain("expect.contains"),
-        );
-        self.lay(
-            &mut draft.min_size,
-            keys.min_size.as_ref(),
-            Key::plain("expect.min_size"),
-        );
-        let header = |name| Key {
-            process: None,
-            table: "expect.headers.",
-            name,
-        };
-        for (name, value) in &keys.headers {
-            self.wish(
-                &mut draft.expect_headers,
-                &name.value,
-                Some(value),
-                &value.span,
-                header,
-            );
-        }
-        for name in keys.no_headers.iter().flatten() {
-            self.wish(
-                &mut draft.expect_headers,
-                &name.value,
-                None,
-                &name.span,
-                header,
-            );
-        }
-    }
-
-    /// Lays a value on a key. Two toggles that want it differently are a mistake, unless an
-    /// override says what holds.
-    pub(super) fn lay<T: Same>(
-        &mut self,
-        slot: &mut Slot<'a, T>,
-        new: Option<&'a At<T>>,
-        key: Key<'a>,
-    ) {
-        let Some(what) = new else {
-            return;
-        };
-        let new = Chosen {
-            what,
-            layer: self.layer,
-        };
-        if let Some(old) = slot
-            && let (Layer::Toggle(first, _), Layer::Toggle(second, _)) = (old.layer, new.layer)
-            && first != second
-            && !T::same(self, *old, new)
-        {
-            self.conflict(key, (first, &old.what.span), (second, &new.what.span));
-        }
-        self.settle(key);
-        *slot = Some(new);
-    }
-
-    /// The same for a name of a table that merges. `None` wants it not to be there.
-    fn wish(
-        &mut self,
-        wishes: &mut Vec<Wish<'a>>,
-        name: &'a str,
-        set: Option<&'a Template>,
-        span: &'a Range<usize>,
-        key: impl Fn(&'a str) -> Key<'a>,
-    ) {
-        let key = key(name);
-        let new = Wish {
-            name,
-            set,
-            layer: self.layer,
-            span,
-        };
-        let in_any_case = key.table == "headers.";
-        let same_name = |old: &Wish<'_>| {
-            old.name == name || (in_any_case && old.name.eq_ignore_ascii_case(name))
-        };
-        let Some(at) = wishes.iter().position(same_name) else {
-            wishes.push(new);
-            self.settle(key);
-            return;
-        };
-        let old = wishes[at];
-        if let (Layer::Toggle(first, _), Layer::Toggle(second, _)) = (old.layer, new.layer)
-            && first != second
-            && !self.same_wish(old, new)
-        {
-            self.conflict(key, (first, old.span), (second, new.span));
-        }
-        self.settle(key);
-        wishes[at] = Wish {
-            name: old.name,
-            ..new
-        };
-    }
-
-    fn same_wish(&mut self, old: Wish<'a>, new: Wish<'a>) -> bool {
-        match (old.set, new.set) {
-            (None, None) => true,
-            (Some(one), Some(other)) => self.same_text((one, old.layer), (other, new.layer)),
-            _ => false,
-        }
-    }
-
-    fn same_text(
-        &mut self,
-        one: (&'a Template, Layer<'a>),
-        other: (&'a Template, Layer<'a>),
-    ) -> bool {
-        // What cannot be rendered is complained of where it holds.
-        match (self.try_text(one.0, one.1), self.try_text(other.0, other.1)) {
-            (Ok(one), Ok(other)) => one == other,
-            _ => false,
-        }
-    }
-
-    fn conflict(
-        &mut self,
-        key: Key<'a>,
-        first: (&str, &Range<usize>),
-        second: (&str, &Range<usize>),
-    ) {
-        let conflict = Diagnostic::error(
-            suite::CONFLICT,
-            format!(
-                "the toggles `{}` and `{}` both set `{key}`, and differently",
-                first.0, second.0
-            ),
-            second.1.clone(),
-        )
-        .label(format!("set by `{}`", second.0))
-        .and(first.1.clone(), format!("set by `{}`", first.0))
-        .help("exclude the cells where both apply, or say in [[overrides]] what holds there");
-        self.conflicts.push((key.to_string(), conflict));
-    }
-
-    /// What an override says holds, whatever toggles disagree on.
-    fn settle(&mut self, key: Key<'_>) {
-        if matches!(self.layer, Layer::Override) && !self.conflicts.is_empty() {
-            let key = key.to_string();
-            self.conflicts.retain(|(conflict, _)| *conflict != key);
-        }
-    }
-}
-
-/// Whether two toggles want the same of a key.
-pub(super) trait Same: Sized {
-    fn same<'a>(
-        expansion: &mut Expansion<'_, 'a>,
-        one: Chosen<'a, Self>,
-        other: Chosen<'a, Self>,
-    ) -> bool;
-}
-
-impl Same for String {
-    fn same<'a>(
-        expansion: &mut Expansion<'_, 'a>,
-        one: Chosen<'a, Self>,
-        other: Chosen<'a, Self>,
-    ) -> bool {
-        expansion.same_text((one.what, one.layer), (other.what, other.layer))
-    }
-}
-
-impl Same for Vec<Template> {
-    fn same<'a>(
-        expansion: &mut Expansion<'_, 'a>,
-        one: Chosen<'a, Self>,
-        other: Chosen<'a, Self>,
-    ) -> bool {
-        let (left, right) = (&one.what.value, &other.what.value);
-        left.len() == right.len()
-            && left
-                .iter()
-                .zip(right)
-                .all(|(left, right)| expansion.same_text((left, one.layer), (right, other.layer)))
-    }
-}
-
-impl Same for Vec<Command> {
-    fn same<'a>(
-        expansion: &mut Expansion<'_, 'a>,
-        one: Chosen<'a, Self>,
-        other: Chosen<'a, Self>,
-    ) -> bool {
-        let (left, right) = (&one.what.value, &other.what.value);
-        left.len() == right.len()
-            && left.iter().zip(right).all(|(left, right)| {
-                let one = Chosen {
-                    what: left,
-                    layer: one.layer,
-                };
-                let other = Chosen {
-                    what: right,
-                    layer: other.layer,
-                };
-                Vec::<Template>::same(expansion, one, other)
-            })
-    }
-}
-
-/// Values that no cell changes.
-macro_rules! same_by_value {
-    ($($type:ty),+) => {$(
-        impl Same for $type {
-            fn same<'a>(_: &mut Expansion<'_, 'a>, one: Chosen<'a, Self>, other: Chosen<'a, Self>) -> bool {
-                one.what.value == other.what.value
-            }
-        }
-    )+};
-}
-
-same_by_value!(bool, u16, u32, u64, Duration, Http, Pace, Scratch, Tls);

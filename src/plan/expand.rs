@@ -3,8 +3,9 @@
 //! here that is rendered and becomes the cell. What is known only when a
 //! process starts stays symbolic.
 
-use super::draft::{Key, Layer, LoadDraft, Slot};
-use super::matrix::Names;
+use super::axes::Names;
+use super::base::Base;
+use super::draft::{Conflict, Key, Layer, LoadDraft, Slot};
 use super::process::Started;
 use super::render::{Asker, Renderer, mistake};
 use super::{Options, figure, tools};
@@ -21,6 +22,7 @@ pub(super) struct Common<'r, 'a> {
     pub(super) run: &'r Run,
     pub(super) options: &'r Options,
     pub(super) figures: &'r figure::Figures<'a>,
+    pub(super) base: &'r Base,
 }
 
 /// One cell on its way.
@@ -34,8 +36,12 @@ pub(super) struct Expansion<'r, 'a> {
     pub(super) runtime: bool,
     /// The processes that are started, with their counts.
     pub(super) ports: Vec<(&'a str, u32)>,
-    /// Conflicts of toggles by key, until it is known that no override settles them.
-    pub(super) conflicts: Vec<(String, Diagnostic)>,
+    /// The services that are started for the cell.
+    pub(super) services: Vec<String>,
+    /// The process whose draft is being made; none for the server's and the load's.
+    pub(super) process: Option<&'a str>,
+    /// Conflicts of toggles, until it is known that no override settles them.
+    pub(super) conflicts: Vec<Conflict<'a>>,
     pub(super) mistakes: Vec<Diagnostic>,
 }
 
@@ -52,6 +58,8 @@ pub(super) fn cell<'a>(
         layer: Layer::Own,
         runtime: false,
         ports: Vec::new(),
+        services: Vec::new(),
+        process: None,
         conflicts: Vec::new(),
         mistakes: Vec::new(),
     };
@@ -69,11 +77,16 @@ impl<'a> Expansion<'_, 'a> {
             self.lay_load(&mut load, &setting.load);
         }
         let started = self.started(&settings);
+        self.services.clone_from(&started.services);
         let revision = self.last(&settings, "revision", |setting| setting.revision.as_ref());
         self.layer = Layer::Own;
         let conflicts = std::mem::take(&mut self.conflicts);
-        self.mistakes
-            .extend(conflicts.into_iter().map(|(_, conflict)| conflict));
+        for conflict in conflicts {
+            // Each value of the one may disagree with each of the other: it is said once of the two.
+            if self.renderer.told.insert(conflict.said.message.clone()) {
+                self.mistakes.push(conflict.said);
+            }
+        }
         self.finish(started, &load, &settings, revision)
     }
 
@@ -125,7 +138,7 @@ impl<'a> Expansion<'_, 'a> {
         let revision = revision.filter(|text| text.as_literal() != Some("worktree"));
         let work = self.work(load, settings);
         let parts = self.parts(started, revision.as_ref(), &work);
-        let identity = parts.identity(revision.as_ref(), &work);
+        let identity = parts.identity(self.common.base, revision.as_ref(), &work);
         let (variant, id) = super::identity::ids(names, &identity, &mut self.renderer.room);
         Cell {
             id,
@@ -173,11 +186,36 @@ impl<'a> Expansion<'_, 'a> {
 
     /// Renders a template of this cell.
     pub(super) fn text(&mut self, template: &'a Template, layer: Layer<'a>) -> Text {
-        self.try_text(template, layer).unwrap_or_else(|problem| {
+        let text = self.try_text(template, layer).unwrap_or_else(|problem| {
             self.mistakes
                 .push(mistake(template, Some(self.names), problem));
             Text::default()
-        })
+        });
+        self.services_are_needed(&text, template);
+        text
+    }
+
+    /// That the services whose ports stand in a text are started for this cell.
+    fn services_are_needed(&mut self, text: &Text, template: &Template) {
+        let missing = text.symbols().find_map(|symbol| match symbol {
+            Symbol::ServicePort(service) if !self.services.contains(service) => Some(service),
+            _ => None,
+        });
+        if let Some(service) = missing {
+            let server = &self.names.server.name.value;
+            self.mistakes.push(
+                Diagnostic::error(
+                    suite::MISSING,
+                    format!(
+                        "`{server}` uses the port of the service `{service}` and does not need it"
+                    ),
+                    template.span.clone(),
+                )
+                .help(format!(
+                    "add `needs = [\"{service}\"]` to the server, so that it is started"
+                )),
+            );
+        }
     }
 
     pub(super) fn words(&mut self, command: &'a Command, layer: Layer<'a>) -> Vec<Text> {

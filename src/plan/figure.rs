@@ -1,6 +1,7 @@
 //! Gates and published figures, found for each cell.
 
-use super::matrix::{Matrix, Names};
+use super::axes::Names;
+use super::matrix::Matrix;
 use crate::spec::{Bound, Figure, Limit};
 use crate::suite::{self, Run, Selector, Suite};
 

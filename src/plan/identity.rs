@@ -1,6 +1,6 @@
 //! What a cell is called, and the hash of everything that could change a figure.
 
-use super::matrix::Names;
+use super::axes::Names;
 use crate::ids::{CellId, VariantId, hex};
 use crate::spec::{Build, Choice, LoadSpec, ProcessSpec, Ready, Text};
 use serde::Serialize;
@@ -16,6 +16,9 @@ pub(super) struct Identity<'a> {
     pub(super) builds: &'a [Build],
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     pub(super) services: &'a [String],
+    /// What its runtimes and services are made of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) grounds: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) url: Option<&'a str>,
     /// A fixed port is as good as any other.
@@ -27,7 +30,7 @@ pub(super) struct Identity<'a> {
     pub(super) work: &'a LoadSpec,
 }
 
-fn without_ports<S: serde::Serializer>(
+pub(super) fn without_ports<S: serde::Serializer>(
     processes: &[ProcessSpec],
     to: S,
 ) -> Result<S::Ok, S::Error> {

@@ -2,46 +2,15 @@
 //! cells, as coordinates. What is excluded is taken out, what is included is added,
 //! and each cell finds the one that it is compared with.
 
-use super::{Options, figure, one_of};
+use super::axes::{Names, Positions, applies, ends, positions, upto};
+use super::{Options, figure};
 use crate::diagnostic::Diagnostic;
-use crate::suite::{self, At, Combine, Load, Profile, Run, Selector, Server, Suite, Toggle, Value};
+use crate::suite::{self, At, Combine, Profile, Run, Selector, Suite};
 use std::collections::BTreeSet;
-
-/// A cell by its parts of the suite.
-#[derive(Debug, Clone)]
-pub(super) struct Names<'a> {
-    pub(super) server: &'a Server,
-    /// The value of each toggle that applies, in file order.
-    pub(super) toggles: Vec<(&'a Toggle, &'a Value)>,
-    pub(super) load: &'a Load,
-}
-
-impl Names<'_> {
-    /// The value that an axis has in this cell; none where the toggle does not apply.
-    pub(super) fn axis(&self, name: &str) -> Option<&str> {
-        match name {
-            "server" => Some(&self.server.name.value),
-            "load" => Some(&self.load.name.value),
-            _ => self
-                .toggles
-                .iter()
-                .find(|(toggle, _)| toggle.name.value == name)
-                .map(|(_, value)| value.name.value.as_str()),
-        }
-    }
-
-    /// Whether every axis that the selector names has one of its values here.
-    pub(super) fn matches(&self, selector: &Selector) -> bool {
-        selector.axes.iter().all(|(axis, values)| {
-            self.axis(axis)
-                .is_some_and(|have| values.iter().any(|want| want == have))
-        })
-    }
-}
 
 /// Where a cell lies: the position of its server, of each toggle's value, of its load. A toggle
 /// that does not apply is at 0. Their order is the order of the file.
-type Coordinates = Box<[u16]>;
+type Coordinates = Box<[u32]>;
 
 /// The cells of a suite, none of them resolved.
 pub(super) struct Matrix<'a> {
@@ -92,7 +61,7 @@ impl<'a> Matrix<'a> {
         self.at(&self.cells[cell])
     }
 
-    fn at(&self, cell: &[u16]) -> Names<'a> {
+    fn at(&self, cell: &[u32]) -> Names<'a> {
         let (server, load) = ends(cell);
         let applies = self.applies(server, load);
         let toggles = self
@@ -102,7 +71,7 @@ impl<'a> Matrix<'a> {
             .zip(&cell[1..])
             .zip(applies)
             .filter(|(_, applies)| **applies)
-            .map(|((toggle, value), _)| (toggle, &toggle.values[usize::from(*value)]))
+            .map(|((toggle, value), _)| (toggle, &toggle.values[*value as usize]))
             .collect();
         Names {
             server: &self.suite.servers[server],
@@ -135,7 +104,7 @@ impl<'a> Matrix<'a> {
             match combine {
                 Combine::Listed => {}
                 Combine::All => {
-                    let values: Vec<Vec<u16>> = all
+                    let values: Vec<Vec<u32>> = all
                         .map(|(toggle, applies)| {
                             if *applies {
                                 upto(toggle.values.len())
@@ -147,7 +116,7 @@ impl<'a> Matrix<'a> {
                     self.product(server, load, &values)?;
                 }
                 Combine::OneAtATime => {
-                    let base: Vec<u16> = baseline
+                    let base: Vec<u32> = baseline
                         .toggles
                         .iter()
                         .zip(&applies)
@@ -175,7 +144,7 @@ impl<'a> Matrix<'a> {
         &mut self,
         server: usize,
         load: usize,
-        values: &[Vec<u16>],
+        values: &[Vec<u32>],
     ) -> Result<(), Vec<Diagnostic>> {
         let count = values
             .iter()
@@ -185,7 +154,7 @@ impl<'a> Matrix<'a> {
         }
         let mut at = vec![0; values.len()];
         for _ in 0..count {
-            let toggles: Vec<u16> = values
+            let toggles: Vec<u32> = values
                 .iter()
                 .zip(&at)
                 .map(|(values, at)| values[*at])
@@ -203,11 +172,11 @@ impl<'a> Matrix<'a> {
         Ok(())
     }
 
-    fn push(&mut self, server: usize, load: usize, toggles: &[u16]) -> Result<(), Vec<Diagnostic>> {
+    fn push(&mut self, server: usize, load: usize, toggles: &[u32]) -> Result<(), Vec<Diagnostic>> {
         if self.cells.len() == MOST_CELLS {
             return Err(vec![self.too_many()]);
         }
-        let position = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
+        let position = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         let ends = (position(server), position(load));
         let cell = std::iter::once(ends.0)
             .chain(toggles.iter().copied())
@@ -230,24 +199,32 @@ impl<'a> Matrix<'a> {
         .help("give toggles fewer values, or only to some servers or loads, or combine = \"one-at-a-time\"")
     }
 
+    /// Takes out what is excluded. Excludes may overlap; each must exclude something of the whole.
     fn exclude(&mut self, profile: Option<&Profile>, useless: &mut Vec<Diagnostic>) {
-        let own = profile.map(|profile| &profile.matrix.exclude);
-        for exclude in self
-            .suite
-            .matrix
-            .exclude
-            .iter()
-            .chain(own.into_iter().flatten())
-        {
+        let of_suite = &self.suite.matrix.exclude;
+        let of_profile = profile.map_or(&[][..], |profile| &profile.matrix.exclude);
+        // Where a profile combines in its own way, the suite's need not fit that.
+        let recombined = profile.is_some_and(|profile| profile.matrix.combine.is_some());
+        let judged = if recombined { &[][..] } else { of_suite };
+        let nothing = |exclude: &&At<Selector>| {
             let wanted = self.compiled(&exclude.value);
-            let before = self.cells.len();
-            let mut cells = std::mem::take(&mut self.cells);
-            cells.retain(|cell| !self.has(cell, &wanted));
-            self.cells = cells;
-            if self.cells.len() == before {
-                useless.push(matches_nothing("this excludes nothing", exclude));
-            }
-        }
+            !self.cells.iter().any(|cell| self.has(cell, &wanted))
+        };
+        useless.extend(
+            judged
+                .iter()
+                .chain(of_profile)
+                .filter(nothing)
+                .map(|exclude| matches_nothing("this excludes nothing", exclude)),
+        );
+        let excludes: Vec<Wanted> = of_suite
+            .iter()
+            .chain(of_profile)
+            .map(|exclude| self.compiled(&exclude.value))
+            .collect();
+        let mut cells = std::mem::take(&mut self.cells);
+        cells.retain(|cell| !excludes.iter().any(|wanted| self.has(cell, wanted)));
+        self.cells = cells;
     }
 
     /// Adds the cells of `include`. What a selector does not name is as in the baseline, else the first;
@@ -279,7 +256,7 @@ impl<'a> Matrix<'a> {
                 .unwrap_or_else(|| vec![baseline.server]);
             for server in &servers {
                 for load in &loads {
-                    let (server, load) = (usize::from(*server), usize::from(*load));
+                    let (server, load) = (*server as usize, *load as usize);
                     if let Some(values) = self.included(server, load, selector, &baseline) {
                         self.product(server, load, &values)?;
                     }
@@ -297,7 +274,7 @@ impl<'a> Matrix<'a> {
                         "this includes nothing that is not there already",
                         include.span.clone(),
                     )
-                    .help("take it out, or combine = \"one-at-a-time\" or \"listed\""),
+                    .help("take it out; `combine` gives these cells already"),
                 );
             }
             self.cells.append(&mut added);
@@ -314,7 +291,7 @@ impl<'a> Matrix<'a> {
         load: usize,
         selector: &Selector,
         baseline: &Positions,
-    ) -> Option<Vec<Vec<u16>>> {
+    ) -> Option<Vec<Vec<u32>>> {
         let applies = self.applies(server, load);
         self.suite
             .toggles
@@ -333,7 +310,7 @@ impl<'a> Matrix<'a> {
     }
 
     /// The positions of an axis's values that a selector names.
-    fn values(&self, axis: &str, selector: &Selector) -> Option<Vec<u16>> {
+    fn values(&self, axis: &str, selector: &Selector) -> Option<Vec<u32>> {
         let names = selector.axis(axis)?;
         Some(positions(self.suite, axis, names))
     }
@@ -355,13 +332,13 @@ impl<'a> Matrix<'a> {
             .overrides
             .iter()
             .filter_map(|one| one.when.as_ref());
-        useless.extend(
-            overrides
-                .filter(|when| none(when))
-                .map(|when| matches_nothing("this override changes nothing", when)),
-        );
-        // A profile may well leave out what gates and published rows are about.
+        // A profile may well leave out what overrides, gates and published rows are about.
         if profile.is_none() {
+            useless.extend(
+                overrides
+                    .filter(|when| none(when))
+                    .map(|when| matches_nothing("this override changes nothing", when)),
+            );
             let gates = self
                 .suite
                 .gates
@@ -430,14 +407,14 @@ impl<'a> Matrix<'a> {
         let (server, load) = ends(cell);
         let own = self.applies(server, load);
         let server = if baseline.names_server {
-            usize::from(baseline.server)
+            baseline.server as usize
         } else {
             server
         };
-        let load = baseline.load.map_or(load, usize::from);
+        let load = baseline.load.map_or(load, |load| load as usize);
         let mut wanted: Coordinates = cell.clone();
-        wanted[0] = u16::try_from(server).ok()?;
-        *wanted.last_mut()? = u16::try_from(load).ok()?;
+        wanted[0] = u32::try_from(server).ok()?;
+        *wanted.last_mut()? = u32::try_from(load).ok()?;
         for (at, applies) in self.applies(server, load).iter().enumerate() {
             wanted[at + 1] = match (applies, baseline.named[at], own[at]) {
                 (false, ..) => 0,
@@ -464,7 +441,7 @@ impl<'a> Matrix<'a> {
         axes.collect()
     }
 
-    fn has(&self, cell: &[u16], wanted: &Wanted) -> bool {
+    fn has(&self, cell: &[u32], wanted: &Wanted) -> bool {
         let (server, load) = ends(cell);
         let applies = self.applies(server, load);
         wanted.iter().all(|(at, values)| {
@@ -480,98 +457,7 @@ impl<'a> Matrix<'a> {
 }
 
 /// Axes by position, each with the positions of values that match.
-type Wanted = Vec<(usize, Vec<u16>)>;
-
-/// Where the baseline lies; what it does not name is at the first.
-pub(super) struct Positions {
-    server: u16,
-    names_server: bool,
-    load: Option<u16>,
-    toggles: Vec<u16>,
-    /// Which toggles it names; without a `baseline`, all.
-    named: Vec<bool>,
-}
-
-impl Positions {
-    pub(super) fn of(suite: &Suite, run: &Run) -> Self {
-        let selector = run.baseline.as_ref().map(|baseline| &baseline.value);
-        let named = |axis: &str| {
-            let names = selector?.axis(axis)?;
-            positions(suite, axis, names).first().copied()
-        };
-        let toggles: Vec<Option<u16>> = suite
-            .toggles
-            .iter()
-            .map(|toggle| named(&toggle.name.value))
-            .collect();
-        Self {
-            server: named("server").unwrap_or(0),
-            names_server: selector.is_none() || named("server").is_some(),
-            load: named("load"),
-            named: toggles
-                .iter()
-                .map(|at| selector.is_none() || at.is_some())
-                .collect(),
-            toggles: toggles.into_iter().map(Option::unwrap_or_default).collect(),
-        }
-    }
-}
-
-/// The positions of an axis's values with these names.
-fn positions(suite: &Suite, axis: &str, names: &[String]) -> Vec<u16> {
-    let all: Vec<&str> = values_of(suite, axis).unwrap_or_default();
-    names
-        .iter()
-        .filter_map(|name| all.iter().position(|known| known == name))
-        .filter_map(|at| u16::try_from(at).ok())
-        .collect()
-}
-
-/// The values of an axis in file order.
-fn values_of<'a>(suite: &'a Suite, axis: &str) -> Option<Vec<&'a str>> {
-    Some(match axis {
-        "server" => suite
-            .servers
-            .iter()
-            .map(|server| server.name.value.as_str())
-            .collect(),
-        "load" => suite
-            .loads
-            .iter()
-            .map(|load| load.name.value.as_str())
-            .collect(),
-        _ => suite
-            .toggles
-            .iter()
-            .find(|toggle| toggle.name.value == axis)?
-            .values
-            .iter()
-            .map(|value| value.name.value.as_str())
-            .collect(),
-    })
-}
-
-fn upto(length: usize) -> Vec<u16> {
-    (0..u16::try_from(length).unwrap_or(u16::MAX)).collect()
-}
-
-fn ends(cell: &[u16]) -> (usize, usize) {
-    let at = |position: Option<&u16>| position.map_or(0, |at| usize::from(*at));
-    (at(cell.first()), at(cell.last()))
-}
-
-fn applies(suite: &Suite) -> Vec<Vec<bool>> {
-    let pairs = suite
-        .servers
-        .iter()
-        .flat_map(|server| suite.loads.iter().map(move |load| (server, load)));
-    pairs
-        .map(|(server, load)| {
-            let of = |toggle: &Toggle| toggle.applies(&server.name.value, &load.name.value);
-            suite.toggles.iter().map(of).collect()
-        })
-        .collect()
-}
+type Wanted = Vec<(usize, Vec<u32>)>;
 
 fn nothing_left(suite: &Suite, profile: Option<&Profile>) -> Diagnostic {
     let place = |matrix: &suite::Matrix| {
@@ -589,30 +475,4 @@ fn nothing_left(suite: &Suite, profile: Option<&Profile>) -> Diagnostic {
 fn matches_nothing(message: &str, selector: &At<Selector>) -> Diagnostic {
     Diagnostic::error(suite::NO_CELLS, message, selector.span.clone())
         .help("no cell has all of these values; a toggle may not apply to this server or load")
-}
-
-/// That `--only` and `--skip` name axes and values that the suite has.
-pub(super) fn check_options(suite: &Suite, options: &Options) -> Result<(), String> {
-    for (axis, value) in options.only.iter().chain(&options.skip) {
-        let Some(known) = values_of(suite, axis) else {
-            let toggles = suite
-                .toggles
-                .iter()
-                .map(|toggle| toggle.name.value.as_str());
-            let axes: Vec<&str> = ["server", "load"].into_iter().chain(toggles).collect();
-            return Err(format!(
-                "the suite {} has no axis `{axis}`; {}",
-                suite.name,
-                one_of(&axes)
-            ));
-        };
-        if !known.contains(&value.as_str()) {
-            return Err(format!(
-                "`{axis}` of the suite {} is never `{value}`; {}",
-                suite.name,
-                one_of(&known)
-            ));
-        }
-    }
-    Ok(())
 }

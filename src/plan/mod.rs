@@ -3,12 +3,15 @@
 //! `expand` renders them into the spec, `schedule` puts the trials in order. Pure: the same suite, options and
 //! environment give the same plan.
 
+mod axes;
 mod base;
 mod draft;
 mod expand;
 mod figure;
 mod identity;
+mod lay;
 mod matrix;
+mod parts;
 mod process;
 mod render;
 mod schedule;
@@ -21,9 +24,11 @@ use crate::diagnostic::Diagnostic;
 use crate::ids::CellId;
 use crate::spec::{Axis, Cell, CpuShares, Order, RunSettings, Spec};
 use crate::suite::{self, Profile, Repetitions, Run, Suite};
+use axes::Positions;
+use base::Base;
 use expand::Common;
 use figure::Figures;
-use matrix::{Matrix, Positions};
+use matrix::Matrix;
 use render::Renderer;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -90,6 +95,7 @@ pub struct Plan<'a> {
     figures: Figures<'a>,
     matrix: Matrix<'a>,
     renderer: Renderer,
+    base: Base,
     /// The cell that each is compared with, by positions.
     baselines: Vec<Option<u32>>,
     /// The ids of cells that others are compared with, once they are known.
@@ -102,7 +108,7 @@ impl<'a> Plan<'a> {
     /// Finds the cells of a suite. What is wrong with single cells is found as they are made.
     pub fn new(suite: &'a Suite, options: &'a Options) -> Result<Self, PlanError> {
         let profile = profile(suite, options)?;
-        matrix::check_options(suite, options).map_err(PlanError::Option)?;
+        axes::check_options(suite, options).map_err(PlanError::Option)?;
         let run = profile.map_or_else(
             || suite.run.clone(),
             |profile| suite.run.overlaid(&profile.run),
@@ -117,6 +123,9 @@ impl<'a> Plan<'a> {
                 u32::try_from(baseline).ok().filter(|_| baseline != cell)
             })
             .collect();
+        let mut renderer = Renderer::new(&options.env, suite);
+        let mut mistakes = Vec::new();
+        let base = base::of(suite, &mut renderer, &mut mistakes);
         Ok(Self {
             suite,
             profile,
@@ -124,10 +133,11 @@ impl<'a> Plan<'a> {
             options,
             figures,
             matrix,
-            renderer: Renderer::new(&options.env, suite),
+            renderer,
+            base,
             baselines,
             ids: HashMap::new(),
-            mistakes: Vec::new(),
+            mistakes,
         })
     }
 
@@ -184,6 +194,7 @@ impl<'a> Plan<'a> {
             run: &self.run,
             options: self.options,
             figures: &self.figures,
+            base: &self.base,
         };
         let (cell, mistakes) = expand::cell(common, &self.matrix.names(at), &mut self.renderer);
         // The same mistake shows in many cells; it is said of the first.
@@ -198,9 +209,8 @@ impl<'a> Plan<'a> {
     }
 
     /// Everything of the spec but its cells.
-    pub fn head(&mut self) -> Spec {
+    pub fn head(&self) -> Spec {
         let suite = self.suite;
-        let base = base::of(suite, &mut self.renderer, &mut self.mistakes);
         Spec {
             suite: suite.name.clone(),
             title: suite.title.clone(),
@@ -208,9 +218,9 @@ impl<'a> Plan<'a> {
             profile: self.profile.map(|profile| profile.name.clone()),
             run: settings(&self.run, self.options),
             axes: axes(suite),
-            runtimes: base.runtimes,
-            services: base.services,
-            published: base.published,
+            runtimes: self.base.runtimes.clone(),
+            services: self.base.services.clone(),
+            published: self.base.published.clone(),
             cells: Vec::new(),
         }
     }

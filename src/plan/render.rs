@@ -2,13 +2,13 @@
 //! through as a mark. Each template is compiled once, and rendered once for all
 //! the cells that give the names in it the same values.
 
-use super::matrix::Names;
+use super::axes::Names;
 use crate::diagnostic::Diagnostic;
 use crate::spec::{Symbol, Text};
 use crate::suite::{self, Requirement, Suite, Template};
 use minijinja::value::Value;
 use minijinja::{Environment, UndefinedBehavior};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -52,6 +52,8 @@ pub(super) struct Renderer {
     known: HashMap<usize, Known, BuildHasherDefault<PlaceHasher>>,
     /// Room for what a cell's identity is made of, so that it is not asked for again for each.
     pub(super) room: Vec<u8>,
+    /// Conflicts of toggles that have been said.
+    pub(super) told: HashSet<String>,
 }
 
 /// Hashes places in memory, which are as good as random but for their lowest bits.
@@ -113,6 +115,7 @@ impl Renderer {
             services: Value::from_pairs(services),
             known: HashMap::default(),
             room: Vec::new(),
+            told: HashSet::new(),
         }
     }
 
@@ -139,7 +142,9 @@ impl Renderer {
             None => Ok(Text::literal(&template.value)),
             Some(compiled) => {
                 let context = context(&known.uses, asker, &self.env, &self.services);
-                finish(compiled.render(context))
+                finish(compiled.render(context), || {
+                    missing(&known.uses, asker, &self.env)
+                })
             }
         };
         if known.uses.is_empty() {
@@ -227,7 +232,9 @@ impl Known {
                 "toggles" if !rest.is_empty() => axis(rest),
                 "toggles" => {
                     let toggles = asker.names.map_or(&[][..], |names| &names.toggles);
-                    for (_, value) in toggles {
+                    // Two cells may have the same values of other toggles.
+                    for (toggle, value) in toggles {
+                        push(&mut key, &toggle.name.value);
                         push(&mut key, &value.name.value);
                     }
                     continue;
@@ -236,7 +243,7 @@ impl Known {
                     for (process, count) in asker.ports {
                         push(&mut key, process);
                         // Writing to a String cannot fail.
-                        let _ = write!(key, "{count}");
+                        let _ = write!(key, "{count}\0");
                     }
                     continue;
                 }
@@ -303,7 +310,26 @@ fn ports(processes: &[(&str, u32)]) -> Value {
 const NOT_COMPUTED: &str =
     "`port`, `dir`, `cpus`, `runtime`, `env` and ports can be inserted, but not computed with";
 
-fn finish(rendered: Result<String, minijinja::Error>) -> Rendered {
+/// Which of the names that a template uses has no value.
+fn missing(uses: &[String], asker: Asker<'_>, env: &Value) -> Option<String> {
+    let is_missing = |name: &&String| {
+        let (root, rest) = name.split_once('.').unwrap_or((name, ""));
+        match root {
+            "toggles" => {
+                !rest.is_empty() && asker.names.is_none_or(|names| names.axis(rest).is_none())
+            }
+            "env" => !rest.is_empty() && env.get_attr(rest).is_ok_and(|value| value.is_undefined()),
+            "runtime" => !asker.runtime,
+            _ => false,
+        }
+    };
+    uses.iter().find(is_missing).cloned()
+}
+
+fn finish(
+    rendered: Result<String, minijinja::Error>,
+    missing: impl Fn() -> Option<String>,
+) -> Rendered {
     match rendered {
         Ok(rendered) => Text::from_marked(&rendered).ok_or_else(|| {
             (
@@ -315,6 +341,11 @@ fn finish(rendered: Result<String, minijinja::Error>) -> Rendered {
             let detail = error
                 .detail()
                 .map_or_else(|| error.kind().to_string(), str::to_owned);
+            let undefined = error.kind() == minijinja::ErrorKind::UndefinedError;
+            let detail = match missing().filter(|_| undefined) {
+                Some(name) => format!("`{name}` has no value here"),
+                None => detail,
+            };
             let help = if error.kind() == minijinja::ErrorKind::UndefinedError {
                 "a toggle is defined only for the servers and loads that it applies to, `runtime` only where a \
                  server has one, and `env.NAME` only where the variable is set; `| default('…')` gives another value"

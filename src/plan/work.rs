@@ -147,7 +147,13 @@ impl<'a> Expansion<'_, 'a> {
             || Text::literal("/"),
             |path| self.text(path.what, path.layer),
         );
+        // A path that could not be rendered has been complained of.
+        let unrendered = draft.path.is_some_and(|path| {
+            super::render::is_template(&path.what.value)
+                && self.try_text(path.what, path.layer).is_err()
+        });
         if let Some(target) = path.as_literal()
+            && !unrendered
             && let Err((message, help)) = suite::check_target(target)
         {
             let span = draft
@@ -215,6 +221,34 @@ impl<'a> Expansion<'_, 'a> {
     /// Keys of a load that have a meaning only beside others.
     fn fits_together(&mut self, draft: &LoadDraft<'a>, http: Http) {
         let load = &self.names.load.keys;
+        if let (Some(pace), Some(own)) = (draft.pace, &load.pace)
+            && !matches!(pace.layer, Layer::Own)
+            && !matches!(own.value, suite::Pace::Rate(_))
+        {
+            self.mistakes.push(
+                Diagnostic::error(
+                    suite::CONFLICT,
+                    "a rate is set for a load that finds or lists its own",
+                    pace.what.span.clone(),
+                )
+                .label("this rate")
+                .and(own.span.clone(), "would replace this")
+                .help("give the toggle `loads = […]` with those that have a `rate`"),
+            );
+        }
+        if let (Some(body), Some(contains)) = (draft.expect_body, draft.contains)
+            && !body.what.value.contains(&contains.what.value)
+        {
+            self.mistakes.push(
+                Diagnostic::error(
+                    suite::CONFLICT,
+                    "no response can have this body and contain these words",
+                    contains.what.span.clone(),
+                )
+                .label("these words")
+                .and(body.what.span.clone(), "are not in this body"),
+            );
+        }
         if let Some(arrivals) = &load.arrivals
             && draft.pace.is_none()
         {

@@ -1,5 +1,7 @@
-//! The kinds of mistakes that a suite can hold. Each has a code, a fixture in
-//! `tests/diagnostics/` and a snapshot of what is shown for it.
+//! The kinds of mistakes that a suite can hold. A new one is a line here, a text
+//! for `hotlap explain` in `src/suite/explain/CODE.md` (without it this file does
+//! not compile), and a fixture in `tests/diagnostics/CODE.toml` with a snapshot of
+//! what is shown for it.
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $code:literal;)+) => {
@@ -7,6 +9,9 @@ macro_rules! codes {
 
         /// Every code, with what it means.
         pub const CODES: &[(&str, &str)] = &[$(($code, concat!($($doc),+))),+];
+
+        /// What is to be said of each, in the same order.
+        pub(super) const TEXTS: &[&str] = &[$(include_str!(concat!("explain/", $code, ".md"))),+];
     };
 }
 

@@ -5,6 +5,7 @@
 
 mod code;
 mod describe;
+mod explanation;
 mod model;
 mod recover;
 mod reference;
@@ -19,6 +20,7 @@ pub(crate) use code::{
     BAD_REQUEST, BAD_TEMPLATE, BAD_VALUE, CONFLICT, MISSING, NO_CELLS, NO_EFFECT, UNKNOWN_NAME,
 };
 pub use describe::json_schema;
+pub use explanation::{Explanation, Part, explain, nearest_code};
 pub use model::{
     Amount, Arrivals, At, Body, Bound, Combine, Command, CpuShares, ExpectKeys, File, Gate, Http,
     Limit, Load, LoadKeys, Matrix, Mix, MixRequest, Order, Override, Pace, Process, Profile,
@@ -52,6 +54,15 @@ pub fn check(source: &SourceText, name: &str, folder: &Path) -> Checked {
         recovered.is_toml || !matches!(diagnostic.code, MISSING | UNKNOWN_NAME | NO_EFFECT)
     };
     diagnostics.extend(more.into_iter().filter(keep));
+    // A parser that recovers may stumble twice over one thing.
+    let mut said: Vec<Diagnostic> = Vec::new();
+    diagnostics.retain(|diagnostic| {
+        let is_new = !said.contains(diagnostic);
+        if is_new {
+            said.push(diagnostic.clone());
+        }
+        is_new
+    });
     let bad = diagnostics
         .iter()
         .any(|diagnostic| diagnostic.severity == Severity::Error);

@@ -148,15 +148,17 @@ fn syntax(text: &str, root: &DeTable<'_>, error: &toml::de::Error) -> Diagnostic
     if span.is_empty() {
         // An empty place cannot be underlined: take the character before it.
         let start = text[..span.start].trim_end().char_indices().next_back();
-        span = start.map_or(0..1, |(at, c)| at..at + c.len_utf8());
+        let first = text.chars().next().map_or(0, char::len_utf8);
+        span = start.map_or(0..first, |(at, c)| at..at + c.len_utf8());
     }
     let diagnostic = Diagnostic::error(code::SYNTAX, error.message().to_owned(), span.clone());
     if error.message() != "duplicate key" {
         return diagnostic;
     }
     let name = text[span.clone()].to_owned();
-    let mut diagnostic = diagnostic.label("again here");
-    diagnostic.message = format!("`{name}` is defined twice");
+    let mut diagnostic = diagnostic
+        .label("again here")
+        .saying(format!("`{name}` is defined twice"));
     if let Some(first) = first_definition(text, root, &name, span.start) {
         diagnostic = diagnostic.and(first, "first defined here");
     }

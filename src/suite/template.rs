@@ -53,6 +53,20 @@ pub(super) enum Fault {
 
 /// Checks one template.
 pub(super) fn check(text: &str, known: &Known<'_>, place: Place) -> Vec<Fault> {
+    if inside(text) > MOST_INSIDE {
+        return vec![Fault::Syntax {
+            message: format!(
+                "more than {MOST_INSIDE} characters in one of its tags or all of them"
+            ),
+            help: Some("let the server compute what a suite need not"),
+        }];
+    }
+    if let Some(table) = bare_table(text) {
+        return vec![Fault::Name {
+            message: format!("`{table}` is a table, not a text"),
+            help: format!("name what is wanted of it: `{{{{ {table}.NAME }}}}`"),
+        }];
+    }
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     let template = match environment.template_from_str(text) {
@@ -73,6 +87,35 @@ pub(super) fn check(text: &str, known: &Known<'_>, place: Place) -> Vec<Fault> {
         .iter()
         .filter_map(|name| fault(name, known, place))
         .collect()
+}
+
+/// The parser goes one level deeper for each operator, and its stack ends somewhere.
+const MOST_INSIDE: usize = 2000;
+
+/// How many characters stand inside of tags.
+fn inside(text: &str) -> usize {
+    ["{{", "{%"]
+        .iter()
+        .zip(["}}", "%}"])
+        .flat_map(|(open, close)| {
+            text.split(open)
+                .skip(1)
+                .map(move |rest| rest.find(close).unwrap_or(rest.len()))
+        })
+        .sum()
+}
+
+/// A table that would be inserted whole.
+fn bare_table(text: &str) -> Option<&'static str> {
+    text.split("{{").skip(1).find_map(|rest| {
+        let tag = rest.split("}}").next()?;
+        let whole = |text: &str| text.trim().trim_matches('-').trim().to_owned();
+        // A filter may make a text of a table, but not of what is not known yet.
+        let (tag, value) = (whole(tag), whole(tag.split('|').next()?));
+        let tables = ["toggles", "services", "ports"];
+        let bare = tables.into_iter().find(|table| *table == tag);
+        bare.or((value == "env").then_some("env"))
+    })
 }
 
 /// Whether the value of a variable decides anything. What stands for it until a process starts
@@ -125,7 +168,11 @@ fn unknown(root: &str, place: Place) -> Fault {
             "elsewhere, write `{{ toggles.NAME }}`",
         )),
         "cache" | "version" => Some((
-            "this has a meaning only in `[runtimes]`",
+            if root == "cache" {
+                "`cache` has a meaning only in `[runtimes]`"
+            } else {
+                "`version` has a meaning only in `[runtimes]`"
+            },
             "in a server, `{{ runtime }}` is the program of its runtime",
         )),
         "bin" => Some((

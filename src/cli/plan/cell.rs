@@ -3,6 +3,7 @@
 use super::tree::amount;
 use super::{Survey, estimate};
 use crate::cli::exit::Exit;
+use crate::cli::requirements::Needs;
 use crate::cli::terminal::{print, say_error};
 use crate::metric::{self, Unit};
 use crate::spec::{Bound, Cell, Expect, Http, ProcessSpec, Ready, ReadyBy, Request, Skip, line};
@@ -28,7 +29,7 @@ pub(super) fn show(all: &mut [Survey<'_>], wanted: &str) -> Result<(), Exit> {
             if !is_meant(&cell, wanted) {
                 continue;
             }
-            let skip = machine.missing(&cell).or(beyond);
+            let skip = machine.missing(&Needs::of(&cell)).or(beyond);
             if found.len() <= MOST_NAMES {
                 found.push(cell.id.names().to_owned());
             }
@@ -46,7 +47,14 @@ pub(super) fn show(all: &mut [Survey<'_>], wanted: &str) -> Result<(), Exit> {
     }
     match (found.len(), text) {
         (1, Some(text)) => {
-            print(&text);
+            let shown = |c: char| {
+                if c.is_control() && c != '\n' {
+                    '\u{fffd}'
+                } else {
+                    c
+                }
+            };
+            print(&text.chars().map(shown).collect::<String>());
             Ok(())
         }
         (0, _) => {

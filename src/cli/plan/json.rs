@@ -1,7 +1,7 @@
 //! The plan as JSON, written as it is made.
 
 use super::Survey;
-use crate::cli::requirements::Machine;
+use crate::cli::requirements::{Machine, Needs};
 use crate::cli::terminal::print as print_text;
 use crate::plan::{Plan, order};
 use crate::spec::{Cell, Spec};
@@ -91,7 +91,7 @@ impl Serialize for SpecOf<'_, '_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut both = self.0.borrow_mut();
         let (survey, ids) = &mut *both;
-        let head = serde_json::to_value::<&Spec>(&survey.head).map_err(S::Error::custom)?;
+        let head = serde_json::to_value::<&Spec>(survey.head).map_err(S::Error::custom)?;
         let mut map = to.serialize_map(None)?;
         for (key, value) in head.as_object().into_iter().flatten() {
             if key != "cells" {
@@ -113,7 +113,7 @@ impl Serialize for Cells<'_, '_> {
         let (plan, machine, ids) = &mut *all;
         let mut seq = to.serialize_seq(None)?;
         for cell in plan.cells() {
-            let skip = machine.missing(&cell);
+            let skip = machine.missing(&Needs::of(&cell));
             if skip.is_none() {
                 ids.push(cell.id.0.clone());
             }

@@ -7,13 +7,14 @@ mod json;
 mod tree;
 
 use super::exit::Exit;
-use super::requirements::Machine;
-use super::suites::{self, Read, Selection, counted};
-use super::terminal::{say_error, say_line, say_warning};
+use super::requirements::{Machine, Needs};
+use super::suites::{self, Mistakes, Read, Selection};
+use super::terminal::{say_error, say_warning};
 use crate::plan::{Options, Plan, estimate};
-use crate::spec::{Cell, Spec};
+use crate::run::beyond;
+use crate::spec::{Build, Cell, RunSettings, Spec};
 use clap::Args;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -52,8 +53,8 @@ fn plan(arguments: &PlanArgs) -> Result<(), Exit> {
     let options = arguments.selection.options();
     let reads = readable(arguments, &options)?;
     let mut all = Vec::new();
-    for read in &reads {
-        all.push(survey(read, &options, scratch.path())?);
+    for (read, notes) in &reads {
+        all.push(survey(read, notes, &options, scratch.path())?);
     }
     if let Some(wanted) = &arguments.cell {
         return cell::show(&mut all, wanted);
@@ -68,33 +69,87 @@ fn plan(arguments: &PlanArgs) -> Result<(), Exit> {
     Ok(())
 }
 
-/// The suites, when every mistake of every one of them has been shown.
-fn readable(arguments: &PlanArgs, options: &Options) -> Result<Vec<Read>, Exit> {
+/// The suites, when every mistake of every one of them has been shown, and what was noted of their cells.
+fn readable(arguments: &PlanArgs, options: &Options) -> Result<Vec<(Read, Notes)>, Exit> {
     let mut reads = Vec::new();
-    let mut errors = 0;
+    let mut errors = Mistakes::default();
     for path in suites::files(&arguments.suites)? {
         match suites::read(&path) {
             Ok(read) => {
-                match suites::look(&read, options, drop) {
-                    Ok(looked) => looked
-                        .warnings
-                        .iter()
-                        .for_each(|warning| say_warning(warning)),
+                let mut notes = Notes::default();
+                match suites::look(&read, options, |cell| notes.add(&cell)) {
+                    Ok(looked) => {
+                        for warning in &looked.warnings {
+                            say_warning(warning);
+                        }
+                        notes.head = Some(looked.head);
+                    }
                     Err(wrong) => errors += wrong.show(&read.source),
                 }
-                reads.push(read);
+                reads.push((read, notes));
             }
             Err(count) => errors += count,
         }
     }
-    if errors == 0 {
+    if !errors.any() {
         return Ok(reads);
     }
-    say_line(&format!(
-        "{}; nothing was planned",
-        counted(errors, "error")
-    ));
+    errors.sum_up("; nothing was planned");
     Err(Exit::Usage)
+}
+
+/// What is kept of cells when they have been looked at.
+#[derive(Default)]
+struct Notes {
+    /// The spec without its cells; none where something is wrong.
+    head: Option<Spec>,
+    /// What cells need, each once.
+    needs: Vec<Needs>,
+    loads: Vec<String>,
+    cells: Vec<Noted>,
+    /// What each folder is built with, as far as cells were looked at.
+    builds: BTreeMap<String, Build>,
+    gated: bool,
+    published: bool,
+}
+
+/// One of them.
+struct Noted {
+    /// Its place in `needs`.
+    needs: usize,
+    /// Its place in `loads`.
+    load: usize,
+    repetitions: u32,
+    is_compared: bool,
+    is_beyond: bool,
+    /// What one of its trials takes with the usual pauses.
+    time: Duration,
+}
+
+impl Notes {
+    fn add(&mut self, cell: &Cell) {
+        // Most cells need what the one before needed.
+        let needs = self.needs.iter().rposition(|needs| needs.are_of(cell));
+        let needs = needs.unwrap_or_else(|| {
+            self.needs.push(Needs::of(cell));
+            self.needs.len() - 1
+        });
+        let load = self.loads.iter().position(|load| *load == cell.load);
+        let load = load.unwrap_or_else(|| {
+            self.loads.push(cell.load.clone());
+            self.loads.len() - 1
+        });
+        self.gated |= !cell.gates.is_empty();
+        self.published |= !cell.published.is_empty();
+        self.cells.push(Noted {
+            needs,
+            load,
+            repetitions: cell.repetitions,
+            is_compared: cell.baseline.is_some(),
+            is_beyond: beyond(cell, &mut self.builds).is_some(),
+            time: estimate(cell, &RunSettings::default()),
+        });
+    }
 }
 
 /// A suite of which everything but the cells themselves is known.
@@ -102,7 +157,7 @@ struct Survey<'a> {
     read: &'a Read,
     plan: Plan<'a>,
     /// The spec without its cells.
-    head: Spec,
+    head: &'a Spec,
     machine: Machine,
     /// How many trials each cell has; none where it is skipped.
     repetitions: Vec<u32>,
@@ -126,66 +181,68 @@ struct Share {
     time: Duration,
 }
 
-fn survey<'a>(read: &'a Read, options: &'a Options, scratch: &Path) -> Result<Survey<'a>, Exit> {
+fn survey<'a>(
+    read: &'a Read,
+    notes: &'a Notes,
+    options: &'a Options,
+    scratch: &Path,
+) -> Result<Survey<'a>, Exit> {
     // A plan that could be made to look for mistakes can be made again.
-    let mut plan = Plan::new(&read.suite, options).map_err(|_| Exit::Usage)?;
-    let head = plan.head();
-    let mut requirements = BTreeSet::new();
-    for cell in plan.cells() {
-        for requirement in cell.requires {
-            if !requirements.contains(&requirement) {
-                requirements.insert(requirement);
-            }
+    let plan = Plan::new(&read.suite, options).map_err(|_| Exit::Usage)?;
+    let head = notes.head.as_ref().ok_or(Exit::Usage)?;
+    let machine = Machine::look(&notes.needs, &read.suite.folder, scratch)?;
+    let runs: Vec<bool> = notes
+        .needs
+        .iter()
+        .map(|needs| machine.missing(needs).is_none())
+        .collect();
+    let running = || notes.cells.iter().filter(|cell| runs[cell.needs]);
+    // The settings of the run are known only after its cells.
+    let usual = pauses(&RunSettings::default());
+    let pauses = pauses(&head.run);
+    let loads = notes.loads.iter().enumerate().map(|(at, load)| {
+        let mut share = Share {
+            load: load.clone(),
+            cells: 0,
+            trials: 0,
+            time: Duration::ZERO,
+        };
+        for cell in running().filter(|cell| cell.load == at) {
+            let trial = (cell.time.saturating_sub(usual)).saturating_add(pauses);
+            share.cells += 1;
+            share.trials += u64::from(cell.repetitions);
+            share.time = share
+                .time
+                .saturating_add(trial.saturating_mul(cell.repetitions));
         }
-    }
-    let mut machine = Machine::look(&requirements, &read.suite.folder, scratch)?;
-    let mut repetitions = Vec::with_capacity(plan.len());
-    let mut loads: Vec<Share> = Vec::new();
-    let (mut comparisons, mut beyond) = (0, 0);
-    let (mut gated, mut published) = (false, false);
-    for cell in plan.cells() {
-        if machine.missing(&cell).is_some() {
-            repetitions.push(0);
-            continue;
-        }
-        repetitions.push(cell.repetitions);
-        beyond += usize::from(machine.beyond(&cell).is_some());
-        gated |= !cell.gates.is_empty();
-        published |= !cell.published.is_empty();
-        comparisons += usize::from(cell.baseline.is_some());
-        add(&mut loads, &cell, &head);
-    }
-    machine.begin_again();
+        share
+    });
     Ok(Survey {
         read,
         plan,
         head,
+        repetitions: notes
+            .cells
+            .iter()
+            .map(|cell| {
+                if runs[cell.needs] {
+                    cell.repetitions
+                } else {
+                    0
+                }
+            })
+            .collect(),
+        loads: loads.filter(|share| share.cells > 0).collect(),
+        comparisons: running().filter(|cell| cell.is_compared).count(),
+        beyond: running().filter(|cell| cell.is_beyond).count(),
+        gated: notes.gated,
+        published: notes.published,
         machine,
-        repetitions,
-        loads,
-        comparisons,
-        beyond,
-        gated,
-        published,
     })
 }
 
-fn add(loads: &mut Vec<Share>, cell: &Cell, head: &Spec) {
-    let time = estimate(cell, &head.run).saturating_mul(cell.repetitions);
-    let at = loads.iter().position(|share| share.load == cell.load);
-    let at = at.unwrap_or_else(|| {
-        loads.push(Share {
-            load: cell.load.clone(),
-            cells: 0,
-            trials: 0,
-            time: Duration::ZERO,
-        });
-        loads.len() - 1
-    });
-    let share = &mut loads[at];
-    share.cells += 1;
-    share.trials += u64::from(cell.repetitions);
-    share.time = share.time.saturating_add(time);
+fn pauses(run: &RunSettings) -> Duration {
+    run.rest + run.cooldown
 }
 
 impl Survey<'_> {

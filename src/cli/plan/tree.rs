@@ -2,6 +2,7 @@
 //! trials can show, and the order of trials.
 
 use super::Survey;
+use crate::cli::requirements::Needs;
 use crate::cli::suites::counted;
 use crate::cli::terminal::print as print_text;
 use crate::plan::{estimate, order};
@@ -14,7 +15,8 @@ use std::fmt::Write as _;
 const MOST_SHOWN: usize = 200;
 
 pub(super) fn print(survey: &mut Survey<'_>) {
-    print_text(&head(survey));
+    let mut out = Out::default();
+    out.add(&head(survey));
     let Survey {
         plan,
         machine,
@@ -29,9 +31,9 @@ pub(super) fn print(survey: &mut Survey<'_>) {
     while let Some((cell, is_baseline)) = cells.next() {
         if cell.server != server {
             cell.server.clone_into(&mut server);
-            print_text(&server_lines(&cell));
+            out.add(&server_lines(&cell));
         }
-        let skip = machine.missing(&cell);
+        let skip = machine.missing(&Needs::of(&cell));
         let beyond = machine.beyond(&cell).map(|beyond| {
             let known = notes.iter().position(|note| *note == beyond.reason);
             known.unwrap_or_else(|| {
@@ -49,20 +51,21 @@ pub(super) fn print(survey: &mut Survey<'_>) {
             is_baseline,
         });
         if ends_variant {
-            print_text(&variant_lines(&variant, &head.run, ends_server));
+            out.add(&variant_lines(&variant, &head.run, ends_server));
             variant.clear();
         }
     }
     drop(cells);
     machine.begin_again();
     if !notes.is_empty() {
-        print_text("\n");
+        out.add("\n");
     }
     for (at, note) in notes.iter().enumerate() {
-        print_text(&format!("[{}] {note}\n", at + 1));
+        out.add(&format!("[{}] {note}\n", at + 1));
     }
-    print_text(&foot(survey));
-    print_order(survey);
+    out.add(&foot(survey));
+    add_order(&mut out, survey);
+    out.hand_over();
 }
 
 fn head(survey: &Survey<'_>) -> String {
@@ -107,6 +110,32 @@ fn server_lines(cell: &Cell) -> String {
         let _ = writeln!(out, "│  $ {}", line(&process.command));
     }
     out
+}
+
+/// Text on its way to standard output, handed over in pieces.
+#[derive(Default)]
+struct Out(String);
+
+impl Out {
+    /// What a suite says is shown, never obeyed by the terminal.
+    fn add(&mut self, text: &str) {
+        let shown = |c: char| {
+            if c.is_control() && c != '\n' {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        };
+        self.0.extend(text.chars().map(shown));
+        if self.0.len() > 64 * 1024 {
+            self.hand_over();
+        }
+    }
+
+    fn hand_over(&mut self) {
+        print_text(&self.0);
+        self.0.clear();
+    }
 }
 
 /// A cell with what is said of it.
@@ -286,33 +315,36 @@ fn power(survey: &Survey<'_>) -> Vec<String> {
     let percent = |share: f64| format!("{} %", show_number(share * 100.0, 2));
     let needed = least_trials(survey.comparisons);
     let mut sentences = Vec::new();
-    let comparisons = counted(survey.comparisons, "comparison");
-    let trials = counted(least as usize, "trial");
     if least < needed {
+        let need = if survey.comparisons == 1 {
+            "needs"
+        } else {
+            "need"
+        };
         sentences.push(format!(
-            "{comparisons} need at least {needed} trials a cell to name one difference; there are cells with {least}"
+            "{} {need} at least {needed} trials a cell to name one difference; there are cells with {least}",
+            counted(survey.comparisons, "comparison")
         ));
     }
-    if change > 0.0 {
-        sentences.push(match findable_spread(least, change) {
-            Some(spread) => format!(
-                "{trials} a cell find a change of {} where single trials spread by up to {}; at a spread of {} it takes {}",
-                percent(change),
-                percent(spread),
-                percent(0.03),
-                needed_trials(0.03, change)
-            ),
-            None => format!(
-                "{trials} a cell are too few to compare; 6 find a change of {} where single trials spread by up to {}",
-                percent(change),
-                percent(findable_spread(6, change).unwrap_or(0.0)),
-            ),
-        });
+    if change <= 0.0 {
+        return sentences;
+    }
+    let enough = least.max(needed);
+    let find = if least < needed { "would find" } else { "find" };
+    // Where the spread may be as large as the figure, nothing is left to say.
+    if let Some(spread) = findable_spread(enough, change).filter(|spread| *spread < 1.0) {
+        sentences.push(format!(
+            "{enough} trials a cell {find} a change of {} where single trials spread by up to {}; at a spread of {} it takes {}",
+            percent(change),
+            percent(spread),
+            percent(0.03),
+            needed_trials(0.03, change)
+        ));
     }
     sentences
 }
 
-fn print_order(survey: &Survey<'_>) {
+fn add_order(out: &mut Out, survey: &Survey<'_>) {
     let run = &survey.head.run;
     let cells: Vec<usize> = (0..survey.repetitions.len())
         .filter(|cell| survey.repetitions[*cell] > 0)
@@ -328,7 +360,7 @@ fn print_order(survey: &Survey<'_>) {
         Order::Sequential => "Order (rounds, each in file order):".to_owned(),
         Order::Random => format!("Order (random; seed {}):", run.seed),
     };
-    print_text(&format!("\n{title}\n"));
+    out.add(&format!("\n{title}\n"));
     let shown = if total <= MOST_SHOWN {
         total
     } else {
@@ -336,11 +368,11 @@ fn print_order(survey: &Survey<'_>) {
     };
     for turn in order(&repetitions, run).take(shown) {
         let name = survey.plan.name(cells[turn.cell]);
-        print_text(&format!("  {:>3}  {name}\n", turn.round));
+        out.add(&format!("  {:>3}  {name}\n", turn.round));
     }
     if shown < total {
         let more = counted(total - shown, "more trial");
-        print_text(&format!(
+        out.add(&format!(
             "  …    {more} in {}; --json has them all\n",
             counted(rounds as usize, "round")
         ));

@@ -43,12 +43,28 @@ pub(super) fn suite(file: schema::File, name: &str, folder: &Path) -> (Suite, Ve
             .collect(),
         runtimes: runtime::names(&file.runtimes),
         mixes: names(&file.mixes),
+        allow_public: allows_public(&file),
         loads: names(&file.loads),
         toggles: toggle::values_by_name(&file.toggles),
         out: Vec::new(),
     };
     let suite = resolver.suite(file, name);
     (suite, resolver.out)
+}
+
+/// Whether the run, or any profile's, may load public addresses.
+fn allows_public(file: &schema::File) -> bool {
+    let of_profiles = file
+        .profiles
+        .0
+        .iter()
+        .filter_map(|(_, profile)| profile.run.as_ref());
+    file.run
+        .iter()
+        .map(Spanned::get_ref)
+        .chain(of_profiles)
+        .filter_map(|run| run.allow_public.as_ref())
+        .any(|allowed| *allowed.get_ref())
 }
 
 fn names<T>(entries: &Entries<T>) -> Vec<String> {
@@ -69,6 +85,8 @@ struct Resolver {
     runtimes: Vec<String>,
     mixes: Vec<String>,
     loads: Vec<String>,
+    /// Whether addresses beyond this machine and its network may be loaded.
+    allow_public: bool,
     /// Each toggle with the names of its values.
     toggles: Vec<(String, Vec<String>)>,
     out: Vec<Diagnostic>,
@@ -272,6 +290,17 @@ impl Resolver {
                     "a label cannot be empty",
                     label.span(),
                 ));
+                name.to_owned()
+            }
+            Some(label) if label.get_ref().contains(char::is_control) => {
+                self.say(
+                    Diagnostic::error(
+                        code::BAD_VALUE,
+                        "a label is one line of plain text",
+                        label.span(),
+                    )
+                    .help("take line breaks and control characters out"),
+                );
                 name.to_owned()
             }
             Some(label) => label.into_inner(),

@@ -149,6 +149,7 @@ impl Resolver {
 
     /// Tables that nothing refers to: harmless, and perhaps a name that was mistyped elsewhere.
     pub(super) fn unused(&mut self, suite: &Suite) {
+        self.never_started(suite);
         for mix in &suite.mixes {
             let used = suite.loads.iter().any(|load| {
                 let name = load.keys.mix.as_ref();
@@ -156,7 +157,7 @@ impl Resolver {
             });
             if !used {
                 let key = format!("mix = \"{}\"", mix.name.value);
-                self.no_use("no load has this mix", &mix.name, key);
+                self.no_use("no load has this mix", &mix.name, &key);
             }
         }
         for service in &suite.services {
@@ -171,13 +172,66 @@ impl Resolver {
                 self.no_use(
                     "nothing needs this service, so it is not started",
                     &service.name,
-                    key,
+                    &key,
                 );
             }
         }
     }
 
-    fn no_use(&mut self, message: &str, name: &At<String>, key: String) {
+    /// Processes that no cell starts: neither loaded in any, nor needed by one that is started.
+    fn never_started(&mut self, suite: &Suite) {
+        let set = || {
+            let of_toggles = suite.toggles.iter().flat_map(|toggle| &toggle.values);
+            let overrides = suite.overrides.iter().map(|one| &one.set);
+            of_toggles.map(|value| &value.setting).chain(overrides)
+        };
+        for server in &suite.servers {
+            let own = |name: &str| {
+                let mut processes = server.processes.iter();
+                processes.find(|process| process.name.value == name)
+            };
+            let first = server.processes.first().map(|process| &process.name);
+            let fronts = set().filter_map(|setting| setting.front.as_ref());
+            let mut started: Vec<&str> = server
+                .front
+                .as_ref()
+                .or(first)
+                .into_iter()
+                .chain(fronts)
+                .map(|name| name.value.as_str())
+                .collect();
+            let mut at = 0;
+            while let Some(name) = started.get(at).copied() {
+                at += 1;
+                let settings = set().flat_map(|setting| &setting.processes);
+                let keys = settings
+                    .filter(|process| process.name.value == name)
+                    .map(|process| &process.keys)
+                    .chain(own(name).map(|process| &process.keys));
+                let more: Vec<&str> = keys
+                    .flat_map(needs)
+                    .map(|need| need.value.as_str())
+                    .collect();
+                for need in more {
+                    if !started.contains(&need) {
+                        started.push(need);
+                    }
+                }
+            }
+            for process in &server.processes {
+                if !started.contains(&process.name.value.as_str()) {
+                    let key = format!("needs = [\"{}\"]", process.name.value);
+                    self.no_use(
+                        "nothing needs this process, so no cell starts it",
+                        &process.name,
+                        &key,
+                    );
+                }
+            }
+        }
+    }
+
+    fn no_use(&mut self, message: &str, name: &At<String>, key: &str) {
         self.say(
             Diagnostic::error(code::NO_EFFECT, message, name.span.clone())
                 .as_warning()

@@ -7,6 +7,8 @@ use crate::suite::model::{At, Command, ReadyKeys, Requirement, Scratch, ServerKe
 use crate::suite::schema::{self, List, Opt};
 use crate::suite::template::Place;
 use crate::suite::written::{CommandList, Entries, Spanned, Words};
+use std::net::IpAddr;
+use std::ops::Range;
 use std::time::Duration;
 
 /// Signals that ask a process to end.
@@ -30,7 +32,7 @@ impl Resolver {
             build_timeout: self.positive_duration(keys.build_timeout),
             command: keys.command.map(|command| self.command(command, place)),
             env,
-            unset_env: self.variables(keys.unset_env),
+            unset_env: self.unset_env(keys.unset_env),
             pass_env,
             secret,
             port: self.port(keys.port),
@@ -128,7 +130,7 @@ impl Resolver {
     fn address(&mut self, address: Opt<String>) -> Option<String> {
         let address = address?;
         let text = address.get_ref();
-        let good = text.parse::<std::net::IpAddr>().is_ok()
+        let good = text.parse::<IpAddr>().is_ok()
             || (!text.is_empty()
                 && text
                     .chars()
@@ -146,6 +148,7 @@ impl Resolver {
             );
             return None;
         }
+        self.not_public(text, address.span());
         Some(address.into_inner())
     }
 
@@ -165,6 +168,31 @@ impl Resolver {
             );
         }
         Some(cwd)
+    }
+
+    /// Load on other people's machines must be asked for.
+    pub(super) fn not_public(&mut self, host: &str, span: Range<usize>) {
+        let public = match host.parse::<IpAddr>() {
+            Ok(IpAddr::V4(v4)) => {
+                !(v4.is_loopback() || v4.is_private() || v4.is_link_local() || v4.is_unspecified())
+            }
+            Ok(IpAddr::V6(v6)) => {
+                !(v6.is_loopback()
+                    || v6.is_unique_local()
+                    || v6.is_unicast_link_local()
+                    || v6.is_unspecified())
+            }
+            // What a name stands for is known when it is loaded, and looked at then.
+            Err(_) => false,
+        };
+        if public && !self.allow_public {
+            self.say(
+                Diagnostic::error(code::BAD_VALUE, format!("{host} is a public address"), span)
+                    .help(
+                        "load only what is yours; `allow_public = true` in [run] says that it is",
+                    ),
+            );
+        }
     }
 
     pub(super) fn env(
@@ -194,6 +222,18 @@ impl Resolver {
                 })
                 .collect(),
         )
+    }
+
+    /// Variables that are taken away; PORT is what the server listens on.
+    pub(super) fn unset_env(&mut self, names: List<String>) -> Option<Vec<At<String>>> {
+        let names = self.variables(names)?;
+        for name in names.iter().filter(|name| name.value == "PORT") {
+            self.say(
+                Diagnostic::error(code::BAD_VALUE, "PORT is always set", name.span.clone())
+                    .help("a server that does not want it may ignore it"),
+            );
+        }
+        Some(names)
     }
 
     fn env_name(&mut self, name: &Spanned<String>) {

@@ -190,6 +190,12 @@ impl Resolver {
                 .help("write \"http://127.0.0.1:8080\"; the path is a key of the load"),
             );
         }
+        let host = url.get_ref().split("://").nth(1).unwrap_or_default();
+        let host = host
+            .trim_end_matches('/')
+            .rsplit_once(':')
+            .map_or(host, |(host, _)| host);
+        self.not_public(host.trim_matches(['[', ']', '/']), url.span());
         let started = [
             ("command", own.command.as_ref().map(|command| &command.span)),
             ("build", own.build.as_ref().map(|build| &build.span)),

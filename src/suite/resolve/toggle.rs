@@ -3,10 +3,14 @@
 use super::Resolver;
 use crate::diagnostic::Diagnostic;
 use crate::suite::code;
-use crate::suite::model::{At, LoadKeys, Pace, Process, ServerKeys, Setting, Toggle, Value};
+use crate::suite::model::{
+    At, LoadKeys, Pace, Process, ServerKeys, Setting, Template, Toggle, Value,
+};
 use crate::suite::schema;
 use crate::suite::template::Place;
 use crate::suite::written::{Entries, Scalar, Spanned, Values};
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 /// Each toggle with the names of its values.
 pub(super) fn values_by_name(toggles: &Entries<schema::Toggle>) -> Vec<(String, Vec<String>)> {
@@ -22,13 +26,8 @@ pub(super) fn values_by_name(toggles: &Entries<schema::Toggle>) -> Vec<(String, 
                 None => Vec::new(),
             };
             // A value that is there twice is said elsewhere.
-            let mut seen = Vec::new();
-            values.retain(|value| {
-                !seen.contains(value) && {
-                    seen.push(value.clone());
-                    true
-                }
-            });
+            let mut seen = HashSet::new();
+            values.retain(|value| seen.insert(value.clone()));
             (name.get_ref().clone(), values)
         })
         .collect()
@@ -115,12 +114,13 @@ impl Resolver {
 
     fn scalars(&mut self, list: Vec<Spanned<Scalar>>, under: &Setting) -> Vec<Value> {
         let mut values: Vec<Value> = Vec::new();
+        let mut known: HashMap<String, Range<usize>> = HashMap::new();
         for scalar in list {
             let span = scalar.span();
             let text = scalar.into_inner().0;
             self.name(&Spanned::new(span.clone(), text.clone()), "value");
-            if let Some(first) = values.iter().find(|value| value.name.value == text) {
-                let first = first.name.span.clone();
+            if let Some(first) = known.get(&text) {
+                let first = first.clone();
                 self.say(
                     Diagnostic::error(
                         code::DUPLICATE,
@@ -132,6 +132,7 @@ impl Resolver {
                 );
                 continue;
             }
+            known.insert(text.clone(), span.clone());
             values.push(Value {
                 label: text.clone(),
                 name: At::new(text, span),
@@ -181,7 +182,7 @@ impl Resolver {
                 build: self.build(setting.build, place),
                 command: setting.command.map(|command| self.command(command, place)),
                 env: self.env(setting.env, place),
-                unset_env: self.variables(setting.unset_env),
+                unset_env: self.unset_env(setting.unset_env),
                 ready: self.ready(setting.ready, place),
                 ..ServerKeys::default()
             },
@@ -193,7 +194,7 @@ impl Resolver {
             }),
             revision: setting
                 .revision
-                .map(|revision| self.template(revision, place)),
+                .map(|revision| self.revision(revision, place)),
             args: setting.args.map(|args| self.arguments(args, place)),
             load: LoadKeys {
                 path: setting.path.map(|path| self.request_path(path, place)),
@@ -212,6 +213,24 @@ impl Resolver {
                 ..LoadKeys::default()
             },
         }
+    }
+}
+
+impl Resolver {
+    /// A name that git looks up; an option is none.
+    fn revision(&mut self, revision: Spanned<String>, place: Place) -> Template {
+        let text = revision.get_ref();
+        if text.trim().is_empty() || text.starts_with('-') {
+            self.say(
+                Diagnostic::error(
+                    code::BAD_VALUE,
+                    format!("\"{text}\" is not a revision"),
+                    revision.span(),
+                )
+                .help("write a branch, a tag or a commit, or \"worktree\" for what lies there"),
+            );
+        }
+        self.template(revision, place)
     }
 }
 
