@@ -144,6 +144,14 @@ const NOT_CAUGHT: &[(&str, &str)] = &[
         "what meets in a cell follows from the whole file",
     ),
     ("cells", "what meets in a cell follows from the whole file"),
+    (
+        "effective",
+        "what meets in a cell follows from the whole file",
+    ),
+    (
+        "effective-cells",
+        "what meets in a cell follows from the whole file",
+    ),
     ("missing-command", "a command may come from the defaults"),
 ];
 
