@@ -8,7 +8,7 @@ use crate::ids::hex;
 use crate::spec::{
     self, Build, ProcessSpec, Published, Ready, ReadyBy, Runtime, Scope, StopPolicy, Symbol, Text,
 };
-use crate::suite::{self, At, Command, ReadyKeys, Scratch, ServerKeys, Suite, Template};
+use crate::suite::{self, At, Command, ReadyKeys, ReadyWay, Scratch, ServerKeys, Suite, Template};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -240,19 +240,24 @@ impl<'a> Renderings<'_, 'a> {
 
     /// A service is ready when it says so, else when its port takes a connection.
     fn ready(&mut self, keys: &'a ReadyKeys) -> Ready {
-        let command = keys
-            .command
-            .as_ref()
-            .map(|command| ReadyBy::Command(self.words(command)));
-        let log = keys.log.as_ref().map(|log| ReadyBy::Log(self.text(log)));
-        let path = keys.path.as_ref().map(|path| self.text(path));
+        let way = keys.way.as_ref().map(|way| &way.value);
+        let mut path = None;
+        let by = match way {
+            Some(ReadyWay::Path(asked)) => {
+                path = Some(self.text(asked));
+                None
+            }
+            Some(ReadyWay::Command(command)) => Some(ReadyBy::Command(self.words(command))),
+            Some(ReadyWay::Log(log)) => Some(ReadyBy::Log(self.text(log))),
+            Some(ReadyWay::Tcp) | None => Some(ReadyBy::Tcp),
+        };
         Ready {
             status: keys
                 .status
                 .as_ref()
                 .map(|status| status.value)
                 .or(path.is_some().then_some(200)),
-            by: command.or(log).or(path.is_none().then_some(ReadyBy::Tcp)),
+            by,
             path: path.unwrap_or_else(|| Text::literal("/")),
             timeout: keys
                 .timeout

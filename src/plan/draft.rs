@@ -2,7 +2,7 @@
 //! rendered before it is known to hold, but where two toggles disagree.
 
 use crate::diagnostic::Diagnostic;
-use crate::suite::{At, Body, Command, Http, Pace, Requirement, Scratch, Template, Tls};
+use crate::suite::{At, Body, Command, Http, Pace, ReadyWay, Requirement, Scratch, Template, Tls};
 use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
@@ -130,11 +130,8 @@ pub(super) struct ProcessDraft<'a> {
 /// When it is ready.
 #[derive(Default, Clone, Copy)]
 pub(super) struct ReadyDraft<'a> {
-    pub(super) path: Slot<'a, String>,
+    pub(super) way: Slot<'a, ReadyWay>,
     pub(super) status: Slot<'a, u16>,
-    pub(super) command: Slot<'a, Vec<Template>>,
-    pub(super) tcp: Slot<'a, bool>,
-    pub(super) log: Slot<'a, String>,
     pub(super) timeout: Slot<'a, Duration>,
 }
 

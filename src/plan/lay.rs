@@ -7,8 +7,8 @@ use super::draft::{
 use super::expand::Expansion;
 use crate::diagnostic::Diagnostic;
 use crate::suite::{
-    self, At, Command, ExpectKeys, Http, LoadKeys, Pace, ReadyKeys, Scratch, ServerKeys, Template,
-    Tls,
+    self, At, Command, ExpectKeys, Http, LoadKeys, Pace, ReadyKeys, ReadyWay, Scratch, ServerKeys,
+    Template, Tls,
 };
 use std::ops::Range;
 use std::time::Duration;
@@ -90,38 +90,16 @@ impl<'a> Expansion<'_, 'a> {
     }
 
     pub(super) fn lay_ready(&mut self, draft: &mut ReadyDraft<'a>, keys: &'a ReadyKeys) {
-        let says_how = keys.path.is_some()
-            || keys.command.is_some()
-            || keys.tcp.is_some()
-            || keys.log.is_some();
-        let before = *draft;
-        if says_how {
+        if keys.way.is_some() {
             // Another way to tell replaces the one below, and with it the status that it waits for.
-            *draft = ReadyDraft {
-                timeout: draft.timeout,
-                ..ReadyDraft::default()
-            };
-            draft.path = before.path.filter(|_| keys.path.is_some());
-            draft.command = before.command.filter(|_| keys.command.is_some());
-            draft.status = before.status.filter(|_| keys.path.is_some());
+            draft.status = None;
         }
-        self.lay(
-            &mut draft.path,
-            keys.path.as_ref(),
-            Key::plain("ready.path"),
-        );
+        self.lay(&mut draft.way, keys.way.as_ref(), Key::plain("ready"));
         self.lay(
             &mut draft.status,
             keys.status.as_ref(),
             Key::plain("ready.status"),
         );
-        self.lay(
-            &mut draft.command,
-            keys.command.as_ref(),
-            Key::plain("ready.command"),
-        );
-        self.lay(&mut draft.tcp, keys.tcp.as_ref(), Key::plain("ready.tcp"));
-        self.lay(&mut draft.log, keys.log.as_ref(), Key::plain("ready.log"));
         self.lay(
             &mut draft.timeout,
             keys.timeout.as_ref(),
@@ -391,6 +369,33 @@ impl Same for Vec<Command> {
                 };
                 Vec::<Template>::same(expansion, one, other)
             })
+    }
+}
+
+impl Same for ReadyWay {
+    fn same<'a>(
+        expansion: &mut Expansion<'_, 'a>,
+        one: Chosen<'a, Self>,
+        other: Chosen<'a, Self>,
+    ) -> bool {
+        match (&one.what.value, &other.what.value) {
+            (Self::Path(left), Self::Path(right)) | (Self::Log(left), Self::Log(right)) => {
+                expansion.same_text((left, one.layer), (right, other.layer))
+            }
+            (Self::Command(left), Self::Command(right)) => {
+                let one = Chosen {
+                    what: left,
+                    layer: one.layer,
+                };
+                let other = Chosen {
+                    what: right,
+                    layer: other.layer,
+                };
+                Vec::<Template>::same(expansion, one, other)
+            }
+            (Self::Tcp, Self::Tcp) => true,
+            _ => false,
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::diagnostic::Diagnostic;
 use crate::spec::{
     Build, CpuShares, LoadSpec, ProcessSpec, Ready, ReadyBy, Requirement, StopPolicy, Symbol, Text,
 };
-use crate::suite::{self, At, Command, Scratch};
+use crate::suite::{self, At, Command, ReadyWay, Scratch};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -389,28 +389,26 @@ impl<'a> Expansion<'_, 'a> {
     /// When it is ready. A suite that names a path knows what it answers; else the load's own path is
     /// asked for, and any answer shows that the server is there. What is not loaded takes a connection.
     fn ready(&mut self, draft: &ReadyDraft<'a>, work: Option<&LoadSpec>) -> Ready {
-        let command = draft
-            .command
-            .map(|command| ReadyBy::Command(self.words(command.what, command.layer)));
-        let log = draft
-            .log
-            .map(|log| ReadyBy::Log(self.text(log.what, log.layer)));
-        let tcp = draft.tcp.filter(|tcp| tcp.what.value).map(|_| ReadyBy::Tcp);
-        let nothing_said = draft.path.is_none() && work.is_none();
-        let path = draft
-            .path
-            .map(|path| self.text(path.what, path.layer))
-            .or_else(|| work.map(|work| work.request.path.clone()));
+        let mut asked = None;
+        let by = draft.way.and_then(|way| match &way.what.value {
+            ReadyWay::Path(path) => {
+                asked = Some(self.text(path, way.layer));
+                None
+            }
+            ReadyWay::Command(command) => Some(ReadyBy::Command(self.words(command, way.layer))),
+            ReadyWay::Tcp => Some(ReadyBy::Tcp),
+            ReadyWay::Log(log) => Some(ReadyBy::Log(self.text(log, way.layer))),
+        });
+        let nothing_said = draft.way.is_none() && work.is_none();
         Ready {
             status: draft
                 .status
                 .map(|status| status.what.value)
-                .or(draft.path.is_some().then_some(200)),
-            path: path.unwrap_or_else(|| Text::literal("/")),
-            by: command
-                .or(log)
-                .or(tcp)
-                .or(nothing_said.then_some(ReadyBy::Tcp)),
+                .or(asked.is_some().then_some(200)),
+            path: asked
+                .or_else(|| work.map(|work| work.request.path.clone()))
+                .unwrap_or_else(|| Text::literal("/")),
+            by: by.or(nothing_said.then_some(ReadyBy::Tcp)),
             timeout: draft
                 .timeout
                 .map_or(Duration::from_secs(30), |timeout| timeout.what.value),

@@ -24,9 +24,9 @@ pub use explanation::{Explanation, Part, explain, nearest_code};
 pub use model::{
     Amount, Arrivals, At, Body, Bound, Combine, Command, CpuShares, ExpectKeys, File, Gate, Http,
     Limit, Load, LoadKeys, Matrix, Mix, MixRequest, Order, Override, Pace, Process, Profile,
-    Published, PublishedRow, ReadyKeys, Repetitions, Requirement, Run, Runtime, Scope, Scratch,
-    Selector, Server, ServerKeys, Service, Setting, Stage, Suite, Template, Tls, Toggle, Tool,
-    Value,
+    Published, PublishedRow, ReadyKeys, ReadyWay, Repetitions, Requirement, Run, Runtime, Scope,
+    Scratch, Selector, Server, ServerKeys, Service, Setting, Stage, Suite, Template, Tls, Toggle,
+    Tool, Value,
 };
 pub use reference::reference;
 pub(crate) use resolve::{check_target, no_folder};

@@ -106,7 +106,7 @@ fn head(survey: &Survey<'_>) -> String {
 }
 
 fn server_lines(cell: &Cell) -> String {
-    let mut out = format!("\n{}\n", cell.server_label);
+    let mut out = format!("\n{}\n", cell.server_label.replace('\n', " "));
     if let Some(url) = &cell.url {
         // Writing to a String cannot fail, here and below.
         let _ = writeln!(out, "│  at {url}");

@@ -12,7 +12,8 @@ pub use load::{
     Tls,
 };
 pub use server::{
-    Process, ReadyKeys, Requirement, Runtime, Scope, Scratch, Server, ServerKeys, Service, Tool,
+    Process, ReadyKeys, ReadyWay, Requirement, Runtime, Scope, Scratch, Server, ServerKeys,
+    Service, Tool,
 };
 
 use std::ops::Range;

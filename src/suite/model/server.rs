@@ -142,18 +142,25 @@ pub struct ServerKeys {
 /// `ready`.
 #[derive(Debug, Clone, Default)]
 pub struct ReadyKeys {
-    /// What is asked for.
-    pub path: Option<Template>,
+    /// What tells it.
+    pub way: Option<At<ReadyWay>>,
     /// What must be answered.
     pub status: Option<At<u16>>,
-    /// A command that must succeed.
-    pub command: Option<Command>,
-    /// Whether a connection is enough.
-    pub tcp: Option<At<bool>>,
-    /// A text that must be printed.
-    pub log: Option<Template>,
     /// When it is given up.
     pub timeout: Option<At<Duration>>,
+}
+
+/// What tells that something is ready.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReadyWay {
+    /// A request for this path is answered.
+    Path(Template),
+    /// A command succeeds.
+    Command(Command),
+    /// Its port takes a connection.
+    Tcp,
+    /// It prints a text.
+    Log(Template),
 }
 
 /// A requirement as it is written.

@@ -292,14 +292,14 @@ impl Resolver {
                 ));
                 name.to_owned()
             }
-            Some(label) if label.get_ref().contains(char::is_control) => {
+            Some(label)
+                if label
+                    .get_ref()
+                    .contains(|c: char| c.is_control() && c != '\n') =>
+            {
                 self.say(
-                    Diagnostic::error(
-                        code::BAD_VALUE,
-                        "a label is one line of plain text",
-                        label.span(),
-                    )
-                    .help("take line breaks and control characters out"),
+                    Diagnostic::error(code::BAD_VALUE, "a label is plain text", label.span())
+                        .help("take the control characters out"),
                 );
                 name.to_owned()
             }

@@ -3,7 +3,9 @@
 use super::Resolver;
 use crate::diagnostic::Diagnostic;
 use crate::suite::code;
-use crate::suite::model::{At, Command, ReadyKeys, Requirement, Scratch, ServerKeys, Template};
+use crate::suite::model::{
+    At, Command, ReadyKeys, ReadyWay, Requirement, Scratch, ServerKeys, Template,
+};
 use crate::suite::schema::{self, List, Opt};
 use crate::suite::template::Place;
 use crate::suite::written::{CommandList, Entries, Spanned, Words};
@@ -271,16 +273,33 @@ impl Resolver {
     }
 
     pub(super) fn ready(&mut self, ready: Opt<schema::Ready>, place: Place) -> ReadyKeys {
-        let ready = ready.map(Spanned::into_inner).unwrap_or_default();
+        let mut ready = ready.map(Spanned::into_inner).unwrap_or_default();
         self.one_way_to_be_ready(&ready);
         ReadyKeys {
-            path: ready.path.map(|path| self.request_path(path, place)),
-            status: self.status(ready.status),
-            command: ready.command.map(|command| self.command(command, place)),
-            tcp: ready.tcp.map(|tcp| At::new(*tcp.get_ref(), tcp.span())),
-            log: ready.log.map(|log| self.template(log, place)),
-            timeout: self.positive_duration_at(ready.timeout),
+            status: self.status(ready.status.take()),
+            timeout: self.positive_duration_at(ready.timeout.take()),
+            way: self.ready_way(ready, place),
         }
+    }
+
+    fn ready_way(&mut self, ready: schema::Ready, place: Place) -> Option<At<ReadyWay>> {
+        if let Some(path) = ready.path {
+            let span = path.span();
+            let path = self.request_path(path, place);
+            return Some(At::new(ReadyWay::Path(path), span));
+        }
+        if let Some(command) = ready.command {
+            let span = command.span();
+            let command = self.command(command, place);
+            return Some(At::new(ReadyWay::Command(command), span));
+        }
+        if let Some(log) = ready.log {
+            let span = log.span();
+            let log = self.template(log, place);
+            return Some(At::new(ReadyWay::Log(log), span));
+        }
+        let tcp = ready.tcp.filter(|tcp| *tcp.get_ref())?;
+        Some(At::new(ReadyWay::Tcp, tcp.span()))
     }
 
     fn one_way_to_be_ready(&mut self, ready: &schema::Ready) {
@@ -432,27 +451,17 @@ impl ServerKeys {
 }
 
 impl ReadyKeys {
-    /// These keys laid over others. Who names a way to tell replaces the one below.
+    /// These keys laid over others. Who names a way to tell replaces the one below, and with it the
+    /// status that it waits for.
     fn over(self, under: &Self) -> Self {
-        let names_a_way = self.path.is_some()
-            || self.command.is_some()
-            || self.tcp.is_some()
-            || self.log.is_some();
-        let below = if names_a_way {
-            Self {
-                timeout: under.timeout.clone(),
-                ..Self::default()
-            }
-        } else {
-            under.clone()
+        let below = match self.way {
+            Some(_) => None,
+            None => under.status.clone(),
         };
         Self {
-            path: self.path.or(below.path),
-            status: self.status.or(below.status),
-            command: self.command.or(below.command),
-            tcp: self.tcp.or(below.tcp),
-            log: self.log.or(below.log),
-            timeout: self.timeout.or(below.timeout),
+            status: self.status.or(below),
+            way: self.way.or_else(|| under.way.clone()),
+            timeout: self.timeout.or_else(|| under.timeout.clone()),
         }
     }
 }
