@@ -53,7 +53,11 @@ fn hash(of: &impl Serialize) -> String {
     hex(&Sha256::digest(text.unwrap_or_default())[..6])
 }
 
-pub(super) fn of(suite: &Suite, renderer: &mut Renderer, mistakes: &mut Vec<Diagnostic>) -> Base {
+pub(super) fn of<'a>(
+    suite: &'a Suite,
+    renderer: &mut Renderer<'a>,
+    mistakes: &mut Vec<Diagnostic>,
+) -> Base {
     let mut base = Renderings {
         suite,
         renderer,
@@ -112,7 +116,7 @@ pub(super) fn of(suite: &Suite, renderer: &mut Renderer, mistakes: &mut Vec<Diag
 /// Renders what belongs to no cell.
 struct Renderings<'r, 'a> {
     suite: &'a Suite,
-    renderer: &'r mut Renderer,
+    renderer: &'r mut Renderer<'a>,
     mistakes: &'r mut Vec<Diagnostic>,
     asker: Asker<'a>,
 }

@@ -29,7 +29,7 @@ pub(super) struct Common<'r, 'a> {
 pub(super) struct Expansion<'r, 'a> {
     pub(super) common: Common<'r, 'a>,
     pub(super) names: &'r Names<'a>,
-    pub(super) renderer: &'r mut Renderer,
+    pub(super) renderer: &'r mut Renderer<'a>,
     /// Whose settings are being laid on.
     pub(super) layer: Layer<'a>,
     /// Whether the process whose texts are rendered has a runtime.
@@ -49,7 +49,7 @@ pub(super) struct Expansion<'r, 'a> {
 pub(super) fn cell<'a>(
     common: Common<'_, 'a>,
     names: &Names<'a>,
-    renderer: &mut Renderer,
+    renderer: &mut Renderer<'a>,
 ) -> (Cell, Vec<Diagnostic>) {
     let mut expansion = Expansion {
         common,

@@ -94,7 +94,7 @@ pub struct Plan<'a> {
     options: &'a Options,
     figures: Figures<'a>,
     matrix: Matrix<'a>,
-    renderer: Renderer,
+    renderer: Renderer<'a>,
     base: Base,
     /// The cell that each is compared with, by positions.
     baselines: Vec<Option<u32>>,

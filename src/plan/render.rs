@@ -11,6 +11,7 @@ use minijinja::{Environment, UndefinedBehavior};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::marker::PhantomData;
 
 /// Who is asking: what a template may depend on beside the caller's environment.
 #[derive(Clone, Copy)]
@@ -42,7 +43,9 @@ impl Asker<'_> {
 type Rendered = Result<Text, (String, &'static str)>;
 
 /// Renders templates, and remembers what it rendered.
-pub(super) struct Renderer {
+pub(super) struct Renderer<'a> {
+    /// Templates are told apart by their places in memory, so they must stay there as long as this.
+    suite: PhantomData<&'a Suite>,
     environment: Environment<'static>,
     /// The marks of the caller's variables.
     env: Value,
@@ -93,10 +96,10 @@ pub(super) fn is_template(text: &str) -> bool {
     ["{{", "{%", "{#"].iter().any(|open| text.contains(open))
 }
 
-impl Renderer {
+impl<'a> Renderer<'a> {
     /// A renderer for a suite. A variable that something requires has a mark even where it is not set,
     /// since what requires it is skipped then.
-    pub(super) fn new(env: &BTreeMap<String, String>, suite: &Suite) -> Self {
+    pub(super) fn new(env: &BTreeMap<String, String>, suite: &'a Suite) -> Self {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         let env = env
@@ -110,6 +113,7 @@ impl Renderer {
             (name.as_str(), Value::from_pairs([("port", port)]))
         });
         Self {
+            suite: PhantomData,
             environment,
             env: Value::from_pairs(env),
             services: Value::from_pairs(services),
@@ -120,7 +124,7 @@ impl Renderer {
     }
 
     /// Renders a template that lives as long as the plan.
-    pub(super) fn render(&mut self, template: &Template, asker: Asker<'_>) -> Rendered {
+    pub(super) fn render(&mut self, template: &'a Template, asker: Asker<'_>) -> Rendered {
         let place = std::ptr::from_ref(template) as usize;
         let environment = &mut self.environment;
         let known = self
