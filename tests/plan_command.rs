@@ -265,3 +265,25 @@ fn a_folder_that_is_not_there_is_warned_of_skipped_and_refused() {
         ],
     );
 }
+
+#[test]
+fn no_word_of_a_suite_is_obeyed_by_the_terminal() {
+    let case = Case::new(
+        "title = \"a\\u001b]0;evil\\u0007\"\n[run]\nrepetitions = 1\nwarmup = \"0s\"\nrest = \"0s\"\ncooldown = \"0s\"\n\
+         [servers.a]\ncommand = \"hotlap serve\"\nbuild = [\"true \\u001b[31mred \\u009b2J\"]\n[loads.l]\nrequests = 5\n",
+    );
+    for arguments in [
+        &["check", "case.toml"][..],
+        &["plan", "case.toml"],
+        &["plan", "case.toml", "--cell", "server=a"],
+        &["run", "case.toml", "--no-progress"],
+        &["list"],
+    ] {
+        let (_, out, error) = case.hotlap(arguments);
+        let obeyed = |c: char| c.is_control() && c != '\n';
+        assert!(
+            !out.contains(obeyed) && !error.contains(obeyed),
+            "{out:?}\n{error:?}"
+        );
+    }
+}

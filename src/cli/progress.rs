@@ -3,7 +3,7 @@
 //! elsewhere, and JSON lines for programs.
 
 use super::suites::counted;
-use super::terminal::{print, say_line};
+use super::terminal::{print, say_line, shown};
 use crate::record::{End, Outcome};
 use crate::run::{Event, Live};
 use crate::units::{show_bytes, show_duration, show_number, show_seconds};
@@ -262,7 +262,7 @@ impl Display {
     /// A line that stays, above the live ones.
     fn above(&self, line: &str) {
         // A terminal that is gone is no reason to stop measuring.
-        let _ = self.all.println(line);
+        let _ = self.all.println(shown(line));
     }
 }
 

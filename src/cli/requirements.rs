@@ -135,6 +135,21 @@ pub(super) fn apply(
     Ok(machine.versions())
 }
 
+/// Folders that cells would run in and that are not there: a plan may skip what a run must not overlook. What
+/// is checked out for a revision may well not lie here.
+pub(super) fn missing_folders(spec: &Spec, folder: &Path) -> Vec<String> {
+    let here = spec.cells.iter().filter(|cell| cell.revision.is_none());
+    here.flat_map(|cell| folders(cell).map(move |cwd| (&cell.server, cwd)))
+        .filter(|(_, cwd)| !folder.join(cwd).is_dir())
+        .map(|(server, cwd)| {
+            format!(
+                "the server `{server}` runs in {cwd}, and there is no such folder in {}",
+                folder.display()
+            )
+        })
+        .collect()
+}
+
 /// With `--strict` a skip is an error, and a run of skips alone is one always.
 pub(super) fn refuse_skips(spec: &Spec, strict: bool) -> Result<(), Exit> {
     let skips: Vec<(&str, &Skip)> = spec

@@ -144,7 +144,12 @@ fn planned(arguments: &RunArgs) -> Result<Vec<Work>, Exit> {
         say_line("with --strict a warning is an error; nothing was started");
         return Err(Exit::Usage);
     }
-    let mut missing: Vec<String> = all.iter().flat_map(missing_folders).collect();
+    let mut missing: Vec<String> = all
+        .iter()
+        .flat_map(|planned| {
+            requirements::missing_folders(&planned.spec, &planned.read.suite.folder)
+        })
+        .collect();
     missing.sort();
     missing.dedup();
     if !missing.is_empty() {
@@ -164,30 +169,6 @@ fn planned(arguments: &RunArgs) -> Result<Vec<Work>, Exit> {
         task: Task::Begin(Box::new(planned)),
     };
     Ok(all.into_iter().map(work).collect())
-}
-
-/// Folders that cells would run in and that are not there: a plan may skip what a run must not overlook. What
-/// is checked out for a revision may well not lie here.
-fn missing_folders(planned: &Planned) -> Vec<String> {
-    let folder = &planned.read.suite.folder;
-    let here = planned
-        .spec
-        .cells
-        .iter()
-        .filter(|cell| cell.revision.is_none());
-    here.flat_map(|cell| {
-        cell.processes.iter().filter_map(move |process| {
-            let cwd = process.cwd.as_literal()?;
-            (!folder.join(cwd).is_dir()).then(|| {
-                format!(
-                    "the server `{}` runs in {cwd}, and there is no such folder in {}",
-                    cell.server,
-                    folder.display()
-                )
-            })
-        })
-    })
-    .collect()
 }
 
 /// Unfinished runs of the suites. Their stored plans are used, so a suite file that has become

@@ -47,9 +47,15 @@ pub(super) fn say(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
+/// A text as a terminal may have it: what suites, servers and files say is shown, never obeyed.
+pub(super) fn shown(text: &str) -> String {
+    let obeyed = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    text.replace(obeyed, "\u{fffd}")
+}
+
 /// A line for people.
 pub(super) fn say_line(text: &str) {
-    say(&format!("{text}\n"));
+    say(&format!("{}\n", shown(text)));
 }
 
 /// An error for people, in the form of every other.
@@ -58,7 +64,7 @@ pub(super) fn say_error(message: &str) {
         Style::Colored => ("\u{1b}[1m\u{1b}[91m", "\u{1b}[0m"),
         Style::Plain => ("", ""),
     };
-    say(&format!("{on}error{off}: {message}\n"));
+    say(&format!("{on}error{off}: {}\n", shown(message)));
 }
 
 /// A warning for people.
@@ -67,7 +73,7 @@ pub(super) fn say_warning(message: &str) {
         Style::Colored => ("\u{1b}[1m\u{1b}[33m", "\u{1b}[0m"),
         Style::Plain => ("", ""),
     };
-    say(&format!("{on}warning{off}: {message}\n"));
+    say(&format!("{on}warning{off}: {}\n", shown(message)));
 }
 
 /// Whether a result that was asked for could not be written.

@@ -4,7 +4,7 @@ use super::tree::amount;
 use super::{Survey, estimate};
 use crate::cli::exit::Exit;
 use crate::cli::requirements::Needs;
-use crate::cli::terminal::{print, say_error};
+use crate::cli::terminal::{print, say_error, shown};
 use crate::metric::{self, Unit};
 use crate::spec::{Bound, Cell, Expect, Http, ProcessSpec, Ready, ReadyBy, Request, Skip, line};
 use crate::units::{show_bytes, show_duration, show_seconds, write_duration};
@@ -47,14 +47,7 @@ pub(super) fn show(all: &mut [Survey<'_>], wanted: &str) -> Result<(), Exit> {
     }
     match (found.len(), text) {
         (1, Some(text)) => {
-            let shown = |c: char| {
-                if c.is_control() && c != '\n' {
-                    '\u{fffd}'
-                } else {
-                    c
-                }
-            };
-            print(&text.chars().map(shown).collect::<String>());
+            print(&shown(&text));
             Ok(())
         }
         (0, _) => {
@@ -359,9 +352,9 @@ fn figure_lines(out: &mut Lines, cell: &Cell) {
     let published: Vec<String> = cell
         .published
         .iter()
-        .map(|figure| {
-            let value = shown(&figure.metric, figure.value);
-            format!("{}: {} {value}", figure.report, figure.metric)
+        .map(|one| {
+            let value = figure(&one.metric, one.value);
+            format!("{}: {} {value}", one.report, one.metric)
         })
         .collect();
     out.add_all("published", &published);
@@ -369,13 +362,13 @@ fn figure_lines(out: &mut Lines, cell: &Cell) {
 
 fn bound(metric: &str, bound: Bound) -> String {
     match bound {
-        Bound::Value(value) => shown(metric, value),
+        Bound::Value(value) => figure(metric, value),
         Bound::Share(share) => format!("{} %", share * 100.0),
     }
 }
 
 /// A figure in the unit of its metric, as people read it.
-fn shown(metric: &str, value: f64) -> String {
+fn figure(metric: &str, value: f64) -> String {
     match metric::find(metric).map(|metric| metric.unit) {
         Some(Unit::Nanoseconds) => show_seconds(value / 1e9),
         Some(Unit::CpuSeconds) => show_seconds(value),

@@ -4,7 +4,7 @@
 use super::Survey;
 use crate::cli::requirements::Needs;
 use crate::cli::suites::counted;
-use crate::cli::terminal::print as print_text;
+use crate::cli::terminal::{print as print_text, shown};
 use crate::plan::{estimate, order};
 use crate::spec::{Amount, Cell, LoadSpec, Order, Pace, RunSettings, Skip, line};
 use crate::stats::{findable_spread, least_trials, needed_trials};
@@ -122,23 +122,15 @@ fn server_lines(cell: &Cell) -> String {
 struct Out(String);
 
 impl Out {
-    /// What a suite says is shown, never obeyed by the terminal.
     fn add(&mut self, text: &str) {
-        let shown = |c: char| {
-            if c.is_control() && c != '\n' {
-                '\u{fffd}'
-            } else {
-                c
-            }
-        };
-        self.0.extend(text.chars().map(shown));
+        self.0.push_str(text);
         if self.0.len() > 64 * 1024 {
             self.hand_over();
         }
     }
 
     fn hand_over(&mut self) {
-        print_text(&self.0);
+        print_text(&shown(&self.0));
         self.0.clear();
     }
 }
