@@ -1,9 +1,11 @@
 //! A run: `trial` is one lifecycle, from the start of a server to the proof that
 //! it is gone; `runner` takes the trials in their order and keeps each on disk
-//! before the next; `event` is what happened, for whoever listens.
+//! before the next; `observe` is what can be seen of a server before its load;
+//! `event` is what happened, for whoever listens.
 
 mod beyond;
 mod event;
+mod observe;
 mod revision;
 mod runner;
 mod trial;

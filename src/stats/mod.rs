@@ -2,12 +2,16 @@
 //! ratios to the baseline, how many digits a figure carries, and whether one trial's figures may
 //! count at all. All of it is arithmetic on records, without any I/O.
 
+mod configured;
+mod effect;
 mod figures;
 mod limits;
 mod power;
+mod seen;
 mod summary;
 mod validity;
 
+pub use effect::{Effect, Hidden, Pair, effect, pairs};
 pub use figures::{digits, median};
 pub use limits::{generator_limited, unsteady};
 pub use power::{findable_spread, least_trials, needed_trials};

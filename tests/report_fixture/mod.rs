@@ -339,6 +339,7 @@ fn trial(spec: &Cell, repetition: u32, draw: &mut fastrand::Rng) -> Trial {
         killed: 0,
     };
     Trial {
+        observed: None,
         format: FORMAT,
         trial: TrialId {
             cell: spec.id.clone(),
