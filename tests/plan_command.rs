@@ -167,12 +167,7 @@ fn the_json_of_a_plan_has_every_cell_and_every_trial() {
     assert_eq!(cells.len(), 4);
     assert_eq!(cells[2]["skip"]["install"], "make no-such-tool");
     assert_eq!(cells[0]["beyond"], serde_json::Value::Null);
-    assert!(
-        cells[3]["beyond"]
-            .as_str()
-            .unwrap()
-            .contains("runtimes")
-    );
+    assert!(cells[3]["beyond"].as_str().unwrap().contains("runtimes"));
     let trials = plan["trials"].as_array().unwrap();
     assert_eq!(trials.len(), 6);
     let known: Vec<&serde_json::Value> = cells.iter().map(|cell| &cell["id"]).collect();

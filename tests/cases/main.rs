@@ -12,3 +12,4 @@ mod figures;
 mod kill;
 mod life;
 mod publish;
+mod servers;
