@@ -5,7 +5,7 @@ use super::event::Event;
 use super::runner::{Job, RunError, remaining};
 use crate::server::build;
 use crate::server::requirement::probe;
-use crate::spec::{self, Build, Cell, Planned, Service, Spec};
+use crate::spec::{self, Build, Cell, Choice, Planned, Service, Spec};
 use crate::store::{RunFolder, StoreError};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -71,39 +71,12 @@ pub(super) async fn versions(
 ) -> Result<(), RunError> {
     let logs = records.path().join("logs");
     make(&logs)?;
-    let mut asked: Vec<(String, Vec<String>, PathBuf)> = Vec::new();
-    let mut ask = |key: String, words: &[String], cwd: Option<&str>| {
-        if !asked.iter().any(|(known, ..)| *known == key) {
-            asked.push((key, words.to_vec(), job.folder.join(cwd.unwrap_or("."))));
-        }
-    };
-    for cell in spec.cells.iter().filter(|cell| cell.skip.is_none()) {
-        if not_built(cell, spec, builds).is_some() {
-            continue;
-        }
-        if let Some(words) = &cell.probe {
-            let cwd = cell
-                .front_process()
-                .and_then(|process| process.cwd.as_literal());
-            ask(format!("{} (server)", cell.server), words, cwd);
-        }
-        for service in services_of(cell, spec) {
-            if let Some(words) = &service.probe {
-                let words: Vec<String> = words.iter().map(ToString::to_string).collect();
-                let process = &service.process;
-                ask(
-                    format!("{} (service)", process.role),
-                    &words,
-                    process.cwd.as_literal(),
-                );
-            }
-        }
-    }
     let mut told = BTreeMap::new();
-    for (key, words, cwd) in asked {
-        let version = probe(&words, &cwd, &logs, &job.program).await;
+    for question in questions(spec, builds) {
+        let cwd = job.folder.join(&question.cwd);
+        let version = probe(&question.words, &cwd, &logs, &job.program).await;
         told.insert(
-            key,
+            question.whose,
             version.unwrap_or_else(|reason| format!("unknown: {reason}")),
         );
     }
@@ -129,4 +102,70 @@ pub(super) fn not_built<'a>(
     builds: &'a Builds,
 ) -> Option<&'a build::BuildError> {
     builds_of(cell, spec).find_map(|wanted| builds.get(wanted)?.as_ref().err())
+}
+
+/// How something is asked for its version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Question {
+    /// How the answer is called.
+    whose: String,
+    words: Vec<String>,
+    cwd: String,
+}
+
+/// Each distinct question. Variants of a server that are asked differently are called by what tells them apart.
+fn questions(spec: &Spec, builds: &Builds) -> Vec<Question> {
+    let runs = |cell: &&Cell| cell.skip.is_none() && not_built(cell, spec, builds).is_none();
+    let mut of_servers: Vec<(Question, &Cell)> = Vec::new();
+    let mut all: Vec<Question> = Vec::new();
+    for cell in spec.cells.iter().filter(runs) {
+        if let Some(words) = &cell.probe {
+            // What others need is started first: behind a proxy, that is what is measured.
+            let cwd = cell
+                .processes
+                .first()
+                .and_then(|process| process.cwd.as_literal());
+            let question = Question {
+                whose: cell.server.clone(),
+                words: words.clone(),
+                cwd: cwd.unwrap_or(".").to_owned(),
+            };
+            if !of_servers.iter().any(|(known, _)| *known == question) {
+                of_servers.push((question, cell));
+            }
+        }
+        for service in services_of(cell, spec) {
+            let Some(words) = &service.probe else {
+                continue;
+            };
+            let question = Question {
+                whose: format!("{} (service)", service.process.role),
+                words: words.iter().map(ToString::to_string).collect(),
+                cwd: service.process.cwd.as_literal().unwrap_or(".").to_owned(),
+            };
+            if !all.contains(&question) {
+                all.push(question);
+            }
+        }
+    }
+    for (question, cell) in &of_servers {
+        let others = || {
+            of_servers
+                .iter()
+                .filter(|(other, _)| other.whose == question.whose && other != question)
+        };
+        let tells_apart =
+            |toggle: &&Choice| others().any(|(_, other)| !other.toggles.contains(toggle));
+        let toggles: String = cell
+            .toggles
+            .iter()
+            .filter(tells_apart)
+            .map(|choice| format!("/{}={}", choice.toggle, choice.value))
+            .collect();
+        all.push(Question {
+            whose: format!("{}{toggles} (server)", question.whose),
+            ..question.clone()
+        });
+    }
+    all
 }

@@ -185,7 +185,8 @@ fn a_worker_that_dies_takes_the_trial_down_by_its_name() {
         "{reason}"
     );
     assert!(tail.contains("the queue is lost"), "{tail}");
-    assert!(trial.load.unwrap().counts.succeeded > 0);
+    let load = trial.load.unwrap();
+    assert!(load.warmup_requests + load.counts.succeeded >= 90, "{load:?}");
     assert_eq!(trial.stops.len(), 2);
     assert!(
         outcome
@@ -592,5 +593,32 @@ ThreadingHTTPServer(('127.0.0.1', int(os.environ['PORT'])), Handler).serve_forev
     assert!(
         versions["db (service)"].contains("PostgreSQL"),
         "{versions:?}"
+    );
+}
+
+#[test]
+fn variants_that_are_asked_differently_for_their_version_are_told_apart() {
+    let outcome = Suite::new()
+        .fixture_with(
+            "app",
+            &Behaviour::good(),
+            "probe = 'echo app {{ toggles.major }}'",
+        )
+        .fixture_with("other", &Behaviour::good(), "probe = 'echo other'")
+        .toml("[toggles.major]\nvalues = [4, 5]\n[toggles.mode]\nservers = ['app']\nvalues = ['x', 'y']\nenv.MODE = '{{ value }}'")
+        .run()
+        .exits(0);
+    let versions = outcome.run().versions;
+    let told: Vec<String> = versions
+        .iter()
+        .map(|(whose, version)| format!("{whose}: {version}"))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "app/major=4 (server): app 4",
+            "app/major=5 (server): app 5",
+            "other (server): other"
+        ]
     );
 }
