@@ -7,7 +7,7 @@ use crate::load::{
     self, Cancel, Control, Job, LoadError, LoadPhase, Target, Verified, VerifyError,
 };
 use crate::record::{FORMAT, Load, Outcome, Phase, Proof, Reading, Step, Trial};
-use crate::sample::{Checkpoint, Root, Sampler};
+use crate::sample::{Checkpoint, Root, Sampler, Tree};
 use crate::server::{Place, Server, ServerError};
 use crate::spec::{Cell, Planned, RunSettings};
 use crate::stats;
@@ -128,10 +128,11 @@ impl Stage<'_> {
     }
 
     async fn measure(&self, mut seen: Seen, server: &Server) -> Seen {
-        let roots = server
-            .roots()
-            .into_iter()
-            .map(|(role, guard_pid)| Root { role, guard_pid });
+        let roots = server.roots().into_iter().map(|(role, guard)| Root {
+            role,
+            tree: Tree::UnderGuard(guard),
+            counted: true,
+        });
         let sampler = Sampler::start(roots.collect(), self.settings.sample_interval, server.began);
         let sampler = match sampler {
             Ok(sampler) => sampler,

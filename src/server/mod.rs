@@ -314,6 +314,7 @@ impl Server {
             exit: stopped.exit.to_string(),
             polite: stopped.polite,
             killed: stopped.killed,
+            printed_bytes: Some(stopped.printed),
         };
         Ok(BTreeMap::from([(role, stop)]))
     }
