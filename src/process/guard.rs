@@ -182,6 +182,7 @@ impl Guarding {
             polite: ended.killed.is_empty() && ended.survivors.is_empty(),
             killed: u32::try_from(ended.killed.len()).unwrap_or(u32::MAX),
             survivors: ended.survivors,
+            printed: self.drains.iter().map(|drain| drain.log.printed()).sum(),
         }));
     }
 

@@ -104,6 +104,9 @@ pub struct Stopped {
     /// Processes that did not even end when they were killed. Empty means that
     /// the guard has no descendant left: the kernel said so.
     pub survivors: Vec<ProcessId>,
+    /// Bytes that the tree printed, also those beyond the cap of the log.
+    #[serde(default)]
+    pub printed: u64,
 }
 
 /// What a runner says to a guard.

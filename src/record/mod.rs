@@ -16,7 +16,7 @@ pub use load::{ByteCounts, Connections, Counts, ErrorKind, Load};
 pub use metric::{METRICS, Metric, metric};
 pub use run::{End, Host, Run, Session, SuiteFile};
 pub use trial::{Outcome, Proof, Step, Stop, Trial};
-pub use usage::{Phase, Reading, Usage};
+pub use usage::{Phase, Reading, Usage, Workers};
 
 /// The version of the files that this hotlap writes.
 pub const FORMAT: u32 = 1;

@@ -8,7 +8,7 @@ use crate::server::requirement::probe;
 use crate::spec::{self, Build, Cell, Choice, Planned, Service, Spec};
 use crate::store::{RunFolder, StoreError};
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The services that a cell needs.
 fn services_of<'a>(cell: &'a Cell, spec: &'a Spec) -> impl Iterator<Item = &'a Service> {

@@ -7,12 +7,12 @@ use crate::load::{
     self, Cancel, Control, Job, LoadError, LoadPhase, Target, Verified, VerifyError,
 };
 use crate::record::{FORMAT, Load, Outcome, Phase, Proof, Reading, Step, Trial};
-use crate::sample::{Checkpoint, Root, Sampler};
+use crate::sample::{Checkpoint, Root, Sampler, Tree};
 use crate::server::{self, Fallen, Place, Rooted, Server, ServerError, Services};
 use crate::spec::{Cell, Planned, RunSettings};
 use crate::stats;
 use crate::units::show_duration;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -134,8 +134,8 @@ impl Stage<'_> {
 
     async fn measure(&self, mut seen: Seen, server: &Server) -> Seen {
         let of_services = self.services.roots(self.cell);
-        let roots = server.roots().into_iter().chain(of_services).map(root);
-        let sampler = Sampler::start(roots.collect(), self.settings.sample_interval, server.began);
+        let rooted = server.roots().into_iter().chain(of_services).collect();
+        let sampler = Sampler::start(roots(rooted), self.settings.sample_interval, server.began);
         let sampler = match sampler {
             Ok(sampler) => sampler,
             Err(error) => {
@@ -308,16 +308,26 @@ impl Stage<'_> {
     }
 }
 
-/// A tree as the sampler watches it.
-fn root(rooted: Rooted) -> Root {
-    let guard_pid = match rooted.root {
-        server::Root::Guard(pid) => pid,
-        server::Root::Process(process) => process.pid,
+/// Trees as the sampler watches them. A service that is called as a process of the server is told from it.
+fn roots(rooted: Vec<Rooted>) -> Vec<Root> {
+    let of_server: HashSet<String> = rooted
+        .iter()
+        .filter(|one| one.counted)
+        .map(|one| one.role.clone())
+        .collect();
+    let root = |one: Rooted| Root {
+        role: if !one.counted && of_server.contains(&one.role) {
+            format!("{} (service)", one.role)
+        } else {
+            one.role
+        },
+        tree: match one.root {
+            server::Root::Guard(pid) => Tree::UnderGuard(pid),
+            server::Root::Process(process) => Tree::From(process.pid),
+        },
+        counted: one.counted,
     };
-    Root {
-        role: rooted.role,
-        guard_pid,
-    }
+    rooted.into_iter().map(root).collect()
 }
 
 /// Why a load was cut short.

@@ -282,6 +282,7 @@ impl Member {
             exit: stopped.exit.to_string(),
             polite: stopped.polite,
             killed: stopped.killed,
+            printed_bytes: Some(stopped.printed),
         };
         Ok((site.name, stop))
     }
