@@ -79,6 +79,7 @@ fn session() -> Session {
 
 fn trial(repetition: u32) -> Trial {
     Trial {
+        observed: None,
         format: FORMAT,
         trial: trial_id(repetition),
         round: repetition,

@@ -3,6 +3,7 @@
 use super::connection::connect;
 use super::job::{Job, Target};
 use crate::http::{BodyFault, CodingError, Exchange, ExchangeError, Fault, Reference, exchange};
+use crate::record::Answer;
 use crate::units::show_duration;
 use std::fmt;
 use std::io;
@@ -95,18 +96,7 @@ impl std::error::Error for VerifyError {}
 
 /// Sends the job's request once, on a connection of its own, and checks the response whole.
 pub async fn verify(job: &Job, target: &Target) -> Result<Verified, VerifyError> {
-    let address = target.address();
-    let work = async {
-        let mut stream = connect(address)
-            .await
-            .map_err(|error| VerifyError::Connect(address, error))?;
-        exchange(&mut stream, &job.request, job.head_request, MAX_BODY)
-            .await
-            .map_err(VerifyError::Exchange)
-    };
-    let response = tokio::time::timeout(job.timeout, work)
-        .await
-        .map_err(|_| VerifyError::Timeout(job.timeout))??;
+    let response = ask(job, target).await?;
     check(job, &response)?;
     Ok(Verified {
         reference: Arc::new(Reference {
@@ -116,6 +106,32 @@ pub async fn verify(job: &Job, target: &Target) -> Result<Verified, VerifyError>
         }),
         response,
     })
+}
+
+/// Sends the job's request once, on a connection of its own. The response may be any.
+pub async fn ask(job: &Job, target: &Target) -> Result<Exchange, VerifyError> {
+    let address = target.address();
+    let work = async {
+        let mut stream = connect(address)
+            .await
+            .map_err(|error| VerifyError::Connect(address, error))?;
+        exchange(&mut stream, &job.request, job.head_request, MAX_BODY)
+            .await
+            .map_err(VerifyError::Exchange)
+    };
+    tokio::time::timeout(job.timeout, work)
+        .await
+        .map_err(|_| VerifyError::Timeout(job.timeout))?
+}
+
+/// A response as a record looks at it.
+pub fn answer(response: &Exchange) -> Answer<'_> {
+    Answer {
+        status: response.status,
+        headers: &response.headers,
+        wire: &response.wire,
+        decoded: response.decoded.as_deref().ok(),
+    }
 }
 
 fn check(job: &Job, response: &Exchange) -> Result<(), VerifyError> {

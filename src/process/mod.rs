@@ -7,12 +7,14 @@
 //! loop over its `inputs`, `spawn` the start of the child, `end` the way to end
 //! a tree. In the runner, `handle` is what callers hold, `attendant` the thread
 //! behind it, `command` a process that is run to its end. `tree` reads /proc,
+//! `effective` what a process really got of its environment and arguments,
 //! `log` keeps the head and the tail of the output, from which `mask` has taken
 //! secrets, `scratch` keeps a folder as long as its runner wants it, and `ledger`
 //! is what a killed guard leaves on disk so that its processes can be found.
 
 mod attendant;
 mod command;
+mod effective;
 mod end;
 mod guard;
 mod handle;
@@ -27,6 +29,7 @@ mod spawn;
 mod tree;
 
 pub use command::{CommandError, Output, command};
+pub use effective::{Arrived, Effective, Wanted, effective};
 pub use guard::guard_main;
 pub use handle::{Guard, GuardProgram, StartError, StopError};
 pub use launch::{Exit, Launch, Stopped};

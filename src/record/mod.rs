@@ -6,6 +6,7 @@
 mod histogram;
 mod load;
 mod metric;
+mod observed;
 mod run;
 mod trial;
 mod usage;
@@ -14,6 +15,7 @@ pub use crate::metric::{Direction, Unit};
 pub use histogram::{Histogram, HistogramError};
 pub use load::{ByteCounts, Connections, Counts, ErrorKind, Load};
 pub use metric::{METRICS, Metric, metric};
+pub use observed::{Answer, Arrival, Observed, Serving};
 pub use run::{End, Host, Run, Session, SuiteFile};
 pub use trial::{Outcome, Proof, Step, Stop, Trial};
 pub use usage::{Phase, Reading, Usage, Workers};

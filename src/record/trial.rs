@@ -1,7 +1,7 @@
 //! A line of `trials.jsonl`: one trial, what came of it, and how its processes
 //! ended.
 
-use super::{Load, Usage};
+use super::{Load, Observed, Usage};
 use crate::ids::TrialId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -33,6 +33,9 @@ pub struct Trial {
     pub startup_ns: Option<u64>,
     /// Whether the listener was proved to be ours.
     pub listener: Proof,
+    /// What was seen of its answer and its processes before the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed: Option<Observed>,
     /// What the generator saw; also of trials that failed under load, for diagnosis.
     pub load: Option<Load>,
     /// What the process tree used, by role; `total` is all of them.

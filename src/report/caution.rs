@@ -5,11 +5,11 @@ use super::hint;
 use super::naming::Naming;
 use super::roles::shared_pages;
 use super::rows::{Bodies, baseline, bodies, reasons};
-use super::{Input, show};
+use super::{Input, effect, show};
 use crate::ids::TrialId;
 use crate::record::{ErrorKind, Load, Phase, Proof, Reading, Trial};
 use crate::spec::Cell;
-use crate::stats::{CellSummary, ENOUGH_TRIALS, State, generator_limited, unsteady};
+use crate::stats::{CellSummary, ENOUGH_TRIALS, State, generator_limited, pairs, unsteady};
 use crate::units::{show_bytes, show_duration, show_number};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,6 +61,18 @@ pub(super) fn all(
         }
     }
     cautions.extend(shared_pages(naming, cells));
+    for pair in pairs(&input.run.spec, cells) {
+        if let Some(text) = effect::caution(pair) {
+            let title = naming.title(pair.of.cell);
+            match cautions.iter_mut().find(|c| c.text == text) {
+                Some(known) => known.cells.push(title),
+                None => cautions.push(Caution {
+                    cells: vec![title],
+                    text,
+                }),
+            }
+        }
+    }
     cautions
 }
 

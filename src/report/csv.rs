@@ -4,11 +4,11 @@
 //! value. Text that a spreadsheet would run as a formula gets an apostrophe in front; numbers never do.
 
 use super::roles::{FIELDS, Field, has_several, of_trial};
-use super::rows::reasons;
-use super::{Input, ReportError};
+use super::rows::{baseline, bodies, effect_of, reasons};
+use super::{Input, ReportError, show};
 use crate::record::{ErrorKind, METRICS, Outcome, Proof, Trial};
 use crate::spec::{Cell, Spec};
-use crate::stats::{CellSummary, State, summarise};
+use crate::stats::{CellSummary, State, ratio, summarise};
 use serde_json::Value as Json;
 use std::fmt::Write as _;
 
@@ -31,18 +31,57 @@ pub(super) fn summary(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
         let column = metric.column();
         head.extend(["median", "min", "max"].map(|what| format!("{column}_{what}")));
     }
-    let rows = summarise(input.run, input.trials).into_iter().map(|cell| {
+    head.extend(
+        [
+            "body_wire_bytes",
+            "body_decoded_bytes",
+            RATIO,
+            "effect",
+            "effect_reason",
+        ]
+        .map(str::to_owned),
+    );
+    let cells = summarise(input.run, input.trials);
+    let rows = cells.iter().map(|cell| {
         let mut row = names(spec, cell.cell);
-        row.extend(counts(&cell));
+        row.extend(counts(cell));
         for metric in METRICS.iter() {
             let spread = cell.metrics.get(metric.name);
             row.push(number(spread.map(|spread| spread.median)));
             row.push(number(spread.map(|spread| spread.min)));
             row.push(number(spread.map(|spread| spread.max)));
         }
+        row.extend(compared(spec, cell, &cells));
         row
     });
     table(&head, rows)
+}
+
+/// The ratio of requests per second to the baseline's.
+const RATIO: &str = "requests_per_second_ratio";
+
+/// The sizes of a cell's bodies, its ratio, and what is known of the effect of its toggles. A ratio that says nothing is
+/// a dash, since a value that is only missing is nothing.
+fn compared(spec: &Spec, cell: &CellSummary<'_>, cells: &[CellSummary<'_>]) -> Vec<String> {
+    let body = bodies(cell);
+    let size = |size: Option<u64>| size.map_or_else(String::new, |size| size.to_string());
+    let effect = effect_of(cell, cells);
+    let rate = |cell: &CellSummary<'_>| cell.metrics.get("requests_per_second").cloned();
+    let found = baseline(cell, cells).and_then(|base| {
+        let ratio = ratio(&rate(cell)?, &rate(base)?, spec.run.order)?;
+        Some(ratio.value)
+    });
+    vec![
+        size(body.map(|body| body.wire)),
+        size(body.map(|body| body.decoded)),
+        if effect.is_nothing() {
+            show::NONE.to_owned()
+        } else {
+            number(found)
+        },
+        text(effect.word().unwrap_or_default()),
+        text(&effect.words().join("; ")),
+    ]
 }
 
 fn counts(cell: &CellSummary<'_>) -> Vec<String> {

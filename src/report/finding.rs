@@ -6,7 +6,7 @@ use super::naming::Naming;
 use super::show;
 use super::view::Finding;
 use crate::record::{End, Run};
-use crate::stats::{CellSummary, ENOUGH_TRIALS, ratio};
+use crate::stats::{CellSummary, ENOUGH_TRIALS, effect, ratio};
 
 /// What must be known before a figure is read.
 pub(super) fn banners(run: &Run, cells: &[CellSummary<'_>]) -> Vec<(String, String)> {
@@ -118,6 +118,10 @@ fn finding(
     let base = run.spec.cell(cell.cell.baseline.as_ref()?)?;
     let (against, departure) = naming.departure(cell.cell, base)?;
     let base = cells.iter().find(|other| other.cell.id == against.id)?;
+    // A difference between two cells that do the same is no finding.
+    if effect(cell, base).is_nothing() {
+        return None;
+    }
     let of = |name: &str| {
         let order = run.spec.run.order;
         ratio(cell.metrics.get(name)?, base.metrics.get(name)?, order)

@@ -2,10 +2,10 @@
 //! names are raw, and where there is no value there is null, with a reason where one is known.
 
 use super::roles;
-use super::rows::{reasons, why_absent};
+use super::rows::{bodies, effect_of, reasons, why_absent};
 use super::{Digest, Input, ReportError};
 use crate::record::{Direction, ErrorKind, FORMAT, METRICS, Metric, Run};
-use crate::stats::{CellSummary, ENOUGH_TRIALS, Spread, ratio, summarise};
+use crate::stats::{CellSummary, ENOUGH_TRIALS, Effect, Spread, effect, ratio, summarise};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -84,6 +84,12 @@ fn cell_json(run: &Run, cell: &CellSummary<'_>, all: &[CellSummary<'_>]) -> Valu
         "enough_for_a_verdict": cell.enough(),
         "errors": errors(cell),
         "metrics": METRICS.iter().map(|metric| figure(metric, cell)).collect::<Map<_, _>>(),
+        "body": bodies(cell).map(|body| json!({
+            "wire_bytes": body.wire,
+            "wire_mean_bytes": body.mean_wire,
+            "decoded_bytes": body.decoded,
+        })),
+        "effect": effect_json(&effect_of(cell, all)),
         "ratios": ratios(run, cell, all),
         "roles": roles::json(cell),
     })
@@ -135,6 +141,14 @@ fn values(spread: &Spread) -> Vec<Value> {
         .collect()
 }
 
+/// What the toggles do by which a cell departs from its baseline; null where nothing is known.
+fn effect_json(effect: &Effect) -> Value {
+    match effect.word() {
+        Some(word) => json!({ "seen": word, "what": effect.words() }),
+        None => Value::Null,
+    }
+}
+
 /// The ratio to the baseline of every metric that both have.
 fn ratios(run: &Run, cell: &CellSummary<'_>, all: &[CellSummary<'_>]) -> Value {
     let Some(base) = all
@@ -143,6 +157,9 @@ fn ratios(run: &Run, cell: &CellSummary<'_>, all: &[CellSummary<'_>]) -> Value {
     else {
         return Value::Null;
     };
+    if effect(cell, base).is_nothing() {
+        return Value::Null;
+    }
     let of = |metric: &Metric| {
         let mine = cell.metrics.get(metric.name)?;
         let ratio = ratio(mine, base.metrics.get(metric.name)?, run.spec.run.order)?;

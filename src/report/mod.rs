@@ -5,6 +5,7 @@
 mod caution;
 mod csv;
 mod digest;
+mod effect;
 mod finding;
 mod hint;
 mod json;

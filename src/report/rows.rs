@@ -5,7 +5,8 @@ use super::naming::Naming;
 use super::show;
 use super::view::{CellView, FigureView, OtherView, TrialView};
 use crate::record::{METRICS, Metric, Outcome, Run, Step, Trial, Usage};
-use crate::stats::{CellSummary, Spread, State, generator_limited, ratio};
+use crate::spec::Spec;
+use crate::stats::{CellSummary, Effect, Spread, State, effect, generator_limited, pairs, ratio};
 use crate::units::{show_bytes, show_number};
 
 /// The measured baseline of a cell.
@@ -15,6 +16,12 @@ pub(super) fn baseline<'a, 'b>(
 ) -> Option<&'b CellSummary<'a>> {
     let id = cell.cell.baseline.as_ref()?;
     cells.iter().find(|other| other.cell.id == *id)
+}
+
+/// What is known of the effect of the toggles by which a cell departs from its baseline. Where it is
+/// nothing, the two are not compared.
+pub(super) fn effect_of(cell: &CellSummary<'_>, cells: &[CellSummary<'_>]) -> Effect {
+    baseline(cell, cells).map_or(Effect::Unknown, |base| effect(cell, base))
 }
 
 /// The row of a cell with figures.
@@ -28,7 +35,9 @@ pub(super) fn cell_view(
         .iter()
         .any(|c| c.cell.baseline.as_ref() == Some(&cell.cell.id));
     let rate = "requests_per_second";
-    let against = baseline(cell, all).and_then(|base| {
+    let no_effect = effect_of(cell, all).is_nothing();
+    let compared = baseline(cell, all).filter(|_| !no_effect);
+    let against = compared.and_then(|base| {
         ratio(
             cell.metrics.get(rate)?,
             base.metrics.get(rate)?,
@@ -37,6 +46,7 @@ pub(super) fn cell_view(
     });
     let shown_ratio = match &against {
         Some(ratio) => format!("×{}", show::multiple(ratio.value, &ratio.by_round)),
+        None if no_effect => format!("{} (no observable effect)", show::NONE),
         None if is_baseline => "baseline".to_owned(),
         None => show::NONE.to_owned(),
     };
@@ -63,6 +73,7 @@ pub(super) fn cell_view(
             ""
         },
         ratio: shown_ratio,
+        no_effect,
         ratio_raw: against.map(|ratio| ratio.value),
         valid,
         planned: cell.planned,
@@ -120,6 +131,14 @@ pub(super) fn bodies(cell: &CellSummary<'_>) -> Option<Bodies> {
         decoded,
         mean_wire: bytes as f64 / succeeded.max(1) as f64,
     })
+}
+
+/// Whether bodies have another size with another value of a toggle.
+pub(super) fn toggled_sizes(spec: &Spec, cells: &[CellSummary<'_>]) -> bool {
+    let sizes = |cell| bodies(cell).map(|body| (body.wire, body.decoded));
+    pairs(spec, cells)
+        .iter()
+        .any(|pair| sizes(pair.of) != sizes(pair.to))
 }
 
 fn figure(metric: &Metric, cell: &CellSummary<'_>) -> FigureView {

@@ -8,7 +8,7 @@ use super::method::{Fact, Recipe, facts, recipes, repeat};
 use super::naming::Naming;
 use super::prose::closed;
 use super::roles::{self, RoleView};
-use super::rows::{bodies, cell_view, others, trials};
+use super::rows::{bodies, cell_view, others, toggled_sizes, trials};
 use crate::stats::{CellSummary, State, summarise};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -40,9 +40,10 @@ pub struct View {
     pub merged_names: bool,
     /// Whether a measured cell has fewer valid trials than planned.
     pub uneven: bool,
-    /// Whether a measured cell has another cell to compare with.
+    /// Whether a measured cell has another cell to compare with, or would have but for a toggle without effect.
     pub compared: bool,
-    /// Whether a body was compressed on its way, or differed in size from the first.
+    /// Whether a body was compressed on its way, differed in size from the first, or has another size with another
+    /// value of a toggle.
     pub compressed: bool,
     /// Cells with figures, in file order.
     pub cells: Vec<CellView>,
@@ -99,8 +100,11 @@ pub struct CellView {
     pub baseline: bool,
     /// `≥` where the generator was the limit, so that requests per second are a lower bound; else empty.
     pub bound: &'static str,
-    /// `baseline`, `×0.62`, or a dash where its baseline has no figure.
+    /// `baseline`, `×0.62`, or a dash where its baseline has no figure, or where it differs from it in nothing
+    /// that can be observed.
     pub ratio: String,
+    /// Whether it differs from its baseline in toggles that have no observable effect.
+    pub no_effect: bool,
     /// The ratio of requests per second.
     pub ratio_raw: Option<f64>,
     /// Valid trials.
@@ -207,10 +211,12 @@ impl View {
             name_columns: naming.columns(),
             merged_names: naming.is_merged(),
             uneven: cells.iter().any(|cell| cell.valid != cell.planned),
-            compared: cells.iter().any(|cell| cell.ratio_raw.is_some()),
+            compared: cells
+                .iter()
+                .any(|cell| cell.ratio_raw.is_some() || cell.no_effect),
             compressed: measured.iter().any(|cell| {
                 bodies(cell).is_some_and(|body| body.wire != body.decoded || body.vary())
-            }),
+            }) || toggled_sizes(&run.spec, &summaries),
             cells,
             roles_apart: roles.iter().any(|role| role.apart),
             roles,

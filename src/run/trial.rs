@@ -153,6 +153,8 @@ impl Stage<'_> {
                         .warnings
                         .push(format!("bodies were not looked into: {error}"));
                 }
+                seen.trial.observed =
+                    super::observe::observed(self.cell, server, &job, &target, &verified).await;
                 let loading = Loading::begin(self, job, target, verified, sampler);
                 self.load(seen, server, loading).await
             }
@@ -174,6 +176,7 @@ impl Stage<'_> {
             address: None,
             startup_ns: None,
             listener: Proof::Untested,
+            observed: None,
             load: None,
             usage: BTreeMap::new(),
             stops: BTreeMap::new(),

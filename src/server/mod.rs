@@ -269,6 +269,14 @@ impl Server {
         pids
     }
 
+    /// Those of them that are loaded.
+    pub fn front_pids(&self) -> Vec<u32> {
+        match &self.front {
+            Front::Ours(at) => self.members[*at].pids(),
+            Front::Running(running) => running.roots.iter().map(|root| root.pid).collect(),
+        }
+    }
+
     /// The last lines that what is loaded has printed.
     pub fn log_tail(&self) -> Vec<String> {
         match self.front {

@@ -21,6 +21,7 @@ fn trial(load: Load) -> Trial {
         address: None,
         startup_ns: None,
         listener: Proof::Proved,
+        observed: None,
         load: Some(load),
         usage: BTreeMap::new(),
         stops: BTreeMap::new(),

@@ -2,13 +2,17 @@
 //! ratios to the baseline, how many digits a figure carries, whether one trial's figures may
 //! count at all, and what they look like. All of it is arithmetic on records, without any I/O.
 
+mod configured;
+mod effect;
 mod figures;
 mod hints;
 mod limits;
 mod power;
+mod seen;
 mod summary;
 mod validity;
 
+pub use effect::{Effect, Hidden, Pair, effect, pairs};
 pub use figures::{digits, median};
 pub use hints::{Hint, hints};
 pub use limits::{generator_limited, unsteady};

@@ -186,7 +186,10 @@ fn a_worker_that_dies_takes_the_trial_down_by_its_name() {
     );
     assert!(tail.contains("the queue is lost"), "{tail}");
     let load = trial.load.unwrap();
-    assert!(load.warmup_requests + load.counts.succeeded >= 90, "{load:?}");
+    assert!(
+        load.warmup_requests + load.counts.succeeded >= 90,
+        "{load:?}"
+    );
     assert_eq!(trial.stops.len(), 2);
     assert!(
         outcome

@@ -341,6 +341,7 @@ fn trial(spec: &Cell, repetition: u32, draw: &mut fastrand::Rng) -> Trial {
         printed_bytes: None,
     };
     Trial {
+        observed: None,
         format: FORMAT,
         trial: TrialId {
             cell: spec.id.clone(),

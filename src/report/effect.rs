@@ -1,0 +1,63 @@
+//! What a report says of toggles whose effect nobody has seen.
+
+use crate::spec::Cell;
+use crate::stats::{Effect, Hidden, Pair, effect};
+
+/// What must be known of two cells that look the same from outside; none where they do not, or nothing is known.
+pub(super) fn caution(pair: Pair<'_, '_>) -> Option<String> {
+    let named = |cell: &Cell| {
+        let choice = cell
+            .toggles
+            .iter()
+            .find(|choice| choice.toggle == pair.toggle);
+        choice.map(|choice| format!("{} {}", choice.toggle, choice.label))
+    };
+    let (of, to) = (named(pair.of.cell)?, named(pair.to.cell)?);
+    match effect(pair.of, pair.to) {
+        Effect::Unknown | Effect::Proved | Effect::Seen(_) => None,
+        Effect::OnlyConfigured(hidden) => Some(format!(
+            "{of} and {to} differ in {}, and in nothing that can be seen from outside: {}.{} An \"expect\" would \
+             prove the effect.",
+            listed(&hidden.reached),
+            same(&hidden),
+            lost(&hidden, " Beside that, ")
+        )),
+        Effect::Nothing(hidden) => Some(format!(
+            "No observable effect, so {of} and {to} are not compared: {}. Whatever lies between their figures is \
+             chance.{}",
+            same(&hidden),
+            lost(&hidden, " ")
+        )),
+    }
+}
+
+fn same(hidden: &Hidden) -> &'static str {
+    if hidden.bodies_vary {
+        "status, headers, sizes and numbers of processes are the same, and bodies differ from answer to answer"
+    } else {
+        "answers, headers, sizes and numbers of processes are the same"
+    }
+}
+
+/// What did not reach the server, in a sentence that begins like this.
+fn lost(hidden: &Hidden, begin: &str) -> String {
+    if hidden.lost.is_empty() {
+        return String::new();
+    }
+    let mut words = hidden.lost.join("; ");
+    if begin.trim().is_empty()
+        && let Some(letter) = words.get_mut(..1)
+        && !hidden.lost[0].contains(char::is_uppercase)
+    {
+        letter.make_ascii_uppercase();
+    }
+    format!("{begin}{words}.")
+}
+
+/// `a, b and c`.
+fn listed(words: &[String]) -> String {
+    match words.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => words.concat(),
+    }
+}
