@@ -118,6 +118,19 @@ fn the_same_names_in_two_toggles_are_four_cells() {
 }
 
 #[test]
+fn a_response_may_be_expected_to_have_what_frames_it() {
+    let spec = plan(
+        "[servers.s]\ncommand = \"s\"\n[loads.l]\nexpect.headers.Content-Length = \"13\"\nexpect.no_headers = [\"Transfer-Encoding\"]\n",
+    );
+    let expect = &spec.cells[0].work.expect;
+    assert_eq!(
+        expect.headers,
+        [("content-length".to_owned(), "13".to_owned())]
+    );
+    assert_eq!(expect.no_headers, ["transfer-encoding"]);
+}
+
+#[test]
 fn later_settings_win_and_tables_merge() {
     let spec = plan(
         r#"

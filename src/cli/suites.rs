@@ -5,6 +5,7 @@ use super::exit::Exit;
 use super::terminal::{say, say_error, say_line, style};
 use crate::diagnostic::{Diagnostic, Severity, SourceText, render};
 use crate::plan::{self, Plan, PlanError};
+use crate::server::files;
 use crate::spec::{Cell, Spec};
 use crate::suite::{self, Suite};
 use clap::Args;
@@ -306,6 +307,11 @@ pub(super) fn look(
     }
     let head = plan.head();
     let mut messages = disk.missing_files(&read.suite.folder);
+    messages.extend(files::problems(
+        &disk.rendering,
+        &head.services,
+        &read.suite.folder,
+    ));
     if plan.is_empty() {
         messages.push(format!(
             "--only and --skip leave no cell of the suite {}",
@@ -331,11 +337,14 @@ pub(super) fn look(
 struct Disk {
     /// Servers with the folders that they run in, and the files there that are rendered for them.
     servers: BTreeMap<String, BTreeMap<String, BTreeSet<String>>>,
+    /// A cell for each such file.
+    rendering: Vec<Cell>,
 }
 
 impl Disk {
     /// Notes what a cell expects.
     fn add(&mut self, cell: &Cell) {
+        let mut is_new = false;
         for process in &cell.processes {
             let Some(cwd) = process.cwd.as_literal() else {
                 continue;
@@ -356,8 +365,12 @@ impl Disk {
                     && !files.contains(source)
                 {
                     files.insert(source.to_owned());
+                    is_new = true;
                 }
             }
+        }
+        if is_new {
+            self.rendering.push(cell.clone());
         }
     }
 

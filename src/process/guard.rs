@@ -8,6 +8,8 @@ use super::inputs::{Drain, Orders, Wakes};
 use super::launch::{Exit, Launch, Order, Report, Started, Stopped, line};
 use super::ledger::{Ledger, boot};
 use super::log::CappedLog;
+use super::mask::Mask;
+use super::scratch;
 use super::signal::parse;
 use super::spawn::{Pipes, spawn};
 use super::tree::{ProcessId, Walker};
@@ -18,7 +20,6 @@ use rustix::process::{
 use std::collections::HashSet;
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -53,6 +54,10 @@ pub fn guard_main() -> ExitCode {
         }
         match orders.next() {
             Some(Ok(Order::Launch(launch))) => break *launch,
+            Some(Ok(Order::Keep(keep))) => {
+                // It is told nothing more: what can be read is the end.
+                return scratch::keep(&keep, || orders.read().unwrap_or(false));
+            }
             Some(_) => return ExitCode::from(2),
             None => {}
         }
@@ -122,12 +127,8 @@ impl Guarding {
             .map_err(|error| format!("no pipe for its output: {error}"))?;
         let mut walker = Walker::new();
         let mut ledger = write_ledger(&launch, &mut walker, pipes.inodes())?;
-        make_scratch(&launch).inspect_err(|_| remove_ledger(&launch))?;
         let spawned = spawn(&launch, pipes);
-        let (pid, log_pipe, stdout_pipe) = spawned.inspect_err(|_| {
-            remove_scratch(&launch);
-            remove_ledger(&launch);
-        })?;
+        let (pid, log_pipe, stdout_pipe) = spawned.inspect_err(|_| remove_ledger(&launch))?;
         // The child stays in /proc until it is reaped, which nobody has done.
         let start = walker.stat(pid).map_or(0, |stat| stat.id.start);
         let leader = ProcessId { pid, start };
@@ -136,11 +137,12 @@ impl Guarding {
             // The earlier version is there and names the pipes, which is enough to find the child.
             let _ = ledger.write(path);
         }
-        let mut drains = vec![Drain::new(log_pipe, log)];
+        let mask = || Mask::new(&launch.secrets);
+        let mut drains = vec![Drain::new(log_pipe, log, mask())];
         drains.extend(
             stdout_pipe
                 .zip(stdout)
-                .map(|(pipe, log)| Drain::new(pipe, log)),
+                .map(|(pipe, log)| Drain::new(pipe, log, mask())),
         );
         report(&Report::Started(Started {
             leader,
@@ -173,7 +175,6 @@ impl Guarding {
             drain.flush();
         }
         if ended.survivors.is_empty() {
-            remove_scratch(&self.launch);
             remove_ledger(&self.launch);
         }
         report(&Report::Stopped(Stopped {
@@ -181,6 +182,7 @@ impl Guarding {
             polite: ended.killed.is_empty() && ended.survivors.is_empty(),
             killed: u32::try_from(ended.killed.len()).unwrap_or(u32::MAX),
             survivors: ended.survivors,
+            printed: self.drains.iter().map(|drain| drain.log.printed()).sum(),
         }));
     }
 
@@ -200,7 +202,9 @@ impl Guarding {
             while let Some(order) = orders.next() {
                 match order {
                     Ok(Order::Stop) => self.begin_stop(),
-                    Ok(Order::Launch(_) | Order::Kill) | Err(_) => return Next::End,
+                    Ok(Order::Launch(_) | Order::Keep(_) | Order::Kill) | Err(_) => {
+                        return Next::End;
+                    }
                 }
             }
         }
@@ -367,30 +371,6 @@ fn write_ledger(launch: &Launch, walker: &mut Walker, pipes: Vec<u64>) -> Result
             .map_err(|error| format!("its ledger {} cannot be written: {error}", path.display()))?;
     }
     Ok(ledger)
-}
-
-/// Makes the scratch folder, for its owner alone.
-fn make_scratch(launch: &Launch) -> Result<(), String> {
-    let Some(path) = &launch.scratch else {
-        return Ok(());
-    };
-    std::fs::DirBuilder::new()
-        .mode(0o700)
-        .create(path)
-        .map_err(|error| {
-            format!(
-                "its scratch folder {} cannot be made: {error}",
-                path.display()
-            )
-        })
-}
-
-/// Removes the scratch folder with what is in it.
-fn remove_scratch(launch: &Launch) {
-    if let Some(path) = &launch.scratch {
-        // What a server made unreadable to itself stays; nobody could be told who would mend it.
-        let _ = std::fs::remove_dir_all(path);
-    }
 }
 
 /// Takes the ledger away: nothing is left to be found.

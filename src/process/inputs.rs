@@ -2,6 +2,7 @@
 
 use super::launch::Order;
 use super::log::CappedLog;
+use super::mask::Mask;
 use signal_hook::consts as signals;
 use std::io::{self, PipeReader, Read};
 use std::os::fd::AsFd;
@@ -105,15 +106,17 @@ pub(super) struct Drain {
     /// Where it comes from; none once nobody can write any more.
     pub(super) pipe: Option<PipeReader>,
     pub(super) log: CappedLog,
+    mask: Mask,
     /// When the file was last brought up to date.
     pub(super) flushed: Instant,
 }
 
 impl Drain {
-    pub(super) fn new(pipe: PipeReader, log: CappedLog) -> Self {
+    pub(super) fn new(pipe: PipeReader, log: CappedLog, mask: Mask) -> Self {
         Self {
             pipe: Some(pipe),
             log,
+            mask,
             flushed: Instant::now(),
         }
     }
@@ -123,9 +126,16 @@ impl Drain {
         let mut total = 0;
         while let Some(pipe) = &mut self.pipe {
             match pipe.read(buffer) {
-                Ok(0) => self.pipe = None,
+                Ok(0) => {
+                    self.log.write(&self.mask.rest());
+                    self.pipe = None;
+                }
                 Ok(count) => {
-                    self.log.write(&buffer[..count]);
+                    if self.mask.is_empty() {
+                        self.log.write(&buffer[..count]);
+                    } else {
+                        self.log.write(&self.mask.pass(&buffer[..count]));
+                    }
                     total += count;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -3,6 +3,7 @@
 //! standard output, one JSON value a line. The end of the orders is the end of
 //! the runner.
 
+use super::scratch::Keep;
 use super::signal::signal_name;
 use super::tree::ProcessId;
 use crate::units::nanos;
@@ -42,19 +43,23 @@ pub struct Launch {
     pub affinity: Option<Vec<usize>>,
     /// Where the guard says that it lives, until all its processes are gone.
     pub ledger: Option<PathBuf>,
-    /// A folder that the guard makes before the start, and removes with what is in it when all
-    /// processes are gone: it goes even if the runner is killed.
+    /// The command as it is shown, where that is not what is run: without secrets, say.
     #[serde(default)]
-    pub scratch: Option<PathBuf>,
+    pub shown: Option<String>,
+    /// Texts that are taken out of what it prints.
+    #[serde(default)]
+    pub secrets: Vec<String>,
 }
 
 impl Launch {
     /// The bytes of output that are kept unless a caller has a reason for another number.
     pub const LOG_CAP: u64 = 1 << 20;
 
-    /// The command as a person would type it.
+    /// The command as a person would type it, for messages and files.
     pub fn command_line(&self) -> String {
-        shell_words::join(&self.command)
+        self.shown
+            .clone()
+            .unwrap_or_else(|| shell_words::join(&self.command))
     }
 }
 
@@ -99,6 +104,9 @@ pub struct Stopped {
     /// Processes that did not even end when they were killed. Empty means that
     /// the guard has no descendant left: the kernel said so.
     pub survivors: Vec<ProcessId>,
+    /// Bytes that the tree printed, also those beyond the cap of the log.
+    #[serde(default)]
+    pub printed: u64,
 }
 
 /// What a runner says to a guard.
@@ -107,6 +115,8 @@ pub struct Stopped {
 pub(super) enum Order {
     /// Start this; the first order, and only that.
     Launch(Box<Launch>),
+    /// Start nothing and keep a folder until the orders end; the first order, and the only one.
+    Keep(Keep),
     /// End the tree, with grace.
     Stop,
     /// End the tree at once.

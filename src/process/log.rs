@@ -24,6 +24,8 @@ pub(super) struct CappedLog {
     ring: VecDeque<u8>,
     /// Bytes that fell out of the ring.
     left_out: u64,
+    /// All bytes that were printed.
+    printed: u64,
     /// Whether the ring holds what the file does not.
     stale: bool,
 }
@@ -40,6 +42,7 @@ impl CappedLog {
             half: (cap / 2).max(1),
             ring: VecDeque::new(),
             left_out: 0,
+            printed: 0,
             stale: false,
         })
     }
@@ -49,6 +52,7 @@ impl CappedLog {
     ///
     /// A disk that is full loses output, never the process: it goes on being read.
     pub(super) fn write(&mut self, bytes: &[u8]) {
+        self.printed += bytes.len() as u64;
         let room = (self.half - self.head).min(bytes.len() as u64) as usize;
         let (first, rest) = bytes.split_at(room);
         if !first.is_empty() && self.file.write_all_at(first, self.head).is_ok() {
@@ -64,6 +68,11 @@ impl CappedLog {
         let surplus = self.ring.len().saturating_sub(keep);
         self.ring.drain(..surplus);
         self.left_out += (skipped + surplus) as u64;
+    }
+
+    /// All bytes that were printed so far, kept or not.
+    pub(super) fn printed(&self) -> u64 {
+        self.printed
     }
 
     /// Whether the file lacks something that was printed.
@@ -171,6 +180,8 @@ mod tests {
         }
         log.flush();
         assert!(!log.is_stale());
+        let printed: usize = pieces.iter().map(|piece| piece.len()).sum();
+        assert_eq!(log.printed(), printed as u64);
         fs::read(path).unwrap()
     }
 

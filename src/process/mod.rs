@@ -8,8 +8,9 @@
 //! a tree. In the runner, `handle` is what callers hold, `attendant` the thread
 //! behind it, `command` a process that is run to its end. `tree` reads /proc,
 //! `effective` what a process really got of its environment and arguments,
-//! `log` keeps the head and the tail of the output, and `ledger` is what a
-//! killed guard leaves on disk so that its processes can be found.
+//! `log` keeps the head and the tail of the output, from which `mask` has taken
+//! secrets, `scratch` keeps a folder as long as its runner wants it, and `ledger`
+//! is what a killed guard leaves on disk so that its processes can be found.
 
 mod attendant;
 mod command;
@@ -21,6 +22,8 @@ mod inputs;
 mod launch;
 mod ledger;
 mod log;
+mod mask;
+mod scratch;
 mod signal;
 mod spawn;
 mod tree;
@@ -32,5 +35,6 @@ pub use handle::{Guard, GuardProgram, StartError, StopError};
 pub use launch::{Exit, Launch, Stopped};
 pub use ledger::{Ledger, Leftover, end_leftover, leftovers};
 pub use log::{plain, tail};
+pub use scratch::{Scratch, ScratchError};
 pub use signal::signal_number;
 pub use tree::{ProcessId, Stat, Walker};

@@ -18,7 +18,7 @@ pub use metric::{METRICS, Metric, metric};
 pub use observed::{Answer, Arrival, Observed, Serving};
 pub use run::{End, Host, Run, Session, SuiteFile};
 pub use trial::{Outcome, Proof, Step, Stop, Trial};
-pub use usage::{Phase, Reading, Usage};
+pub use usage::{Phase, Reading, Usage, Workers};
 
 /// The version of the files that this hotlap writes.
 pub const FORMAT: u32 = 1;

@@ -55,7 +55,7 @@ pub struct Observed {
 /// The processes that serve.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Serving {
-    /// How many there are once the server is ready, all of its tree.
+    /// How many there are once the server is ready, in all of its trees.
     pub processes: u32,
     /// What became of the variables that the suite sets; none where the environment could not be read.
     pub environment: Option<Arrival>,

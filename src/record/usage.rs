@@ -34,6 +34,29 @@ pub struct Usage {
     pub pids_seen: u32,
     /// CPU time that the sampler itself used in the measured phase.
     pub sampler_cpu_seconds: Option<f64>,
+    /// The share of `cpu_seconds` that the one process had which used most; none where all of them used too
+    /// little for shares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busiest_cpu_share: Option<f64>,
+    /// Processes of which each used at least 5 % of `cpu_seconds`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub working_processes: Option<u32>,
+    /// Processes among which the work could be divided; of single roles only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers: Option<Workers>,
+    /// Whether it is left out of `total`: what servers lean on, such as a database.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub apart: bool,
+}
+
+/// Processes that stand beside each other: children of one parent, or several of one role. Where a tree has
+/// more than one such group, the one that used most CPU time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Workers {
+    /// How many there were after the load.
+    pub processes: u32,
+    /// The share that the busiest had of their CPU time in the measured phase.
+    pub busiest_share: f64,
 }
 
 /// One row of `samples.csv`: one reading of the processes of one role.

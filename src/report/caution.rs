@@ -1,7 +1,9 @@
 //! What a run cannot say: every circumstance that bounds what its figures mean, each in a
 //! sentence, those of cells with the cells that they concern.
 
+use super::hint;
 use super::naming::Naming;
+use super::roles::shared_pages;
 use super::rows::{Bodies, baseline, bodies, reasons};
 use super::{Input, effect, show};
 use crate::ids::TrialId;
@@ -17,10 +19,6 @@ use std::time::Duration;
 pub(super) const CPUS_TO_SEPARATE: usize = 4;
 /// With fewer readings of the measured phase a peak may lie between two of them.
 const ENOUGH_READINGS: usize = 10;
-/// Where a delayed acknowledgement of 40 ms shows.
-const DELAYED_ACK_NS: (u64, u64) = (38_000_000, 48_000_000);
-/// A connect that is this slow was tried again after a lost SYN, which Linux does after 1 s.
-const SYN_RETRY_NS: u64 = 950_000_000;
 
 /// One sentence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -62,6 +60,7 @@ pub(super) fn all(
             }
         }
     }
+    cautions.extend(shared_pages(naming, cells));
     for pair in pairs(&input.run.spec, cells) {
         if let Some(text) = effect::caution(pair) {
             let title = naming.title(pair.of.cell);
@@ -150,10 +149,8 @@ fn of_cell(readings: &BTreeMap<&TrialId, usize>, cell: &CellSummary<'_>) -> Vec<
     said.extend(no_steady_state(cell, &valid));
     said.extend(varying_bodies(cell));
     said.extend(came_and_went(&valid));
-    said.extend(closes(&valid));
     said.extend(killed(&valid));
-    said.extend(connects(&valid));
-    said.extend(delayed_ack(&valid));
+    said.extend(hint::sentences(cell));
     said.extend(clamped(&valid));
     said.extend(few_readings(readings, &valid));
     said.extend(warnings(&valid));
@@ -318,26 +315,6 @@ fn came_and_went(trials: &[&Trial]) -> Option<String> {
     ))
 }
 
-fn closes(trials: &[&Trial]) -> Option<String> {
-    let closed: u64 = loads(trials)
-        .map(|load| load.connections.closed_by_server + load.connections.retried)
-        .sum();
-    let anew: u64 = loads(trials).map(|load| load.connections.reconnects).sum();
-    if closed > 0 {
-        return Some(format!(
-            "The server closes connections: after {} responses; {} were opened anew, which its figures include.",
-            show::count(closed as f64),
-            show::count(anew as f64)
-        ));
-    }
-    (anew > 0).then(|| {
-        format!(
-            "{} connections were opened anew under load.",
-            show::count(anew as f64)
-        )
-    })
-}
-
 fn killed(trials: &[&Trial]) -> Option<String> {
     let among = among(trials, |trial| {
         trial
@@ -347,37 +324,6 @@ fn killed(trials: &[&Trial]) -> Option<String> {
     })?;
     Some(format!(
         "Processes did not end after the stop signal and had to be killed {among}."
-    ))
-}
-
-fn connects(trials: &[&Trial]) -> Option<String> {
-    let slow: u64 = loads(trials)
-        .filter_map(|load| load.connect.as_ref())
-        .filter(|connect| connect.max_ns.is_some_and(|max| max >= SYN_RETRY_NS))
-        .filter_map(|connect| connect.load().ok())
-        .map(|live| live.count_between(SYN_RETRY_NS, live.high()))
-        .sum();
-    (slow > 0).then(|| {
-        format!(
-            "{} took about a second or longer, as after a lost SYN: the accept queue may have overflowed.",
-            show::plural(slow as usize, "connect")
-        )
-    })
-}
-
-fn delayed_ack(trials: &[&Trial]) -> Option<String> {
-    let (low, high) = DELAYED_ACK_NS;
-    let among = among(trials, |trial| {
-        let service = trial.load.as_ref().and_then(|load| load.service.as_ref());
-        service.is_some_and(|service| {
-            // Not the least: one quick acknowledgement would hide all the others.
-            service.quantile(0.1).is_some_and(|p10| p10 >= low)
-                && service.quantile(0.9).is_some_and(|p90| p90 <= high)
-        })
-    })?;
-    Some(format!(
-        "Nearly every response took about 40 ms {among}, as where a server writes head and body apart without \
-         TCP_NODELAY and waits for the delayed acknowledgement."
     ))
 }
 

@@ -3,6 +3,7 @@
 //! point, no grouping, the shortest digits that read back the same, and nothing where there is no
 //! value. Text that a spreadsheet would run as a formula gets an apostrophe in front; numbers never do.
 
+use super::roles::{FIELDS, Field, has_several, of_trial};
 use super::rows::{baseline, bodies, effect_of, reasons};
 use super::{Input, ReportError, show};
 use crate::record::{ErrorKind, METRICS, Outcome, Proof, Trial};
@@ -148,6 +149,9 @@ const COUNTS: &[Column] = &[
     ("threads_count", |t| {
         Some(t.usage.get("total")?.threads.into())
     }),
+    ("printed_bytes", |t| {
+        t.stops.values().map(|stop| stop.printed_bytes).sum()
+    }),
 ];
 
 /// `trials.csv`: a row a trial, by cell in file order and repetition.
@@ -217,6 +221,37 @@ fn trial_row(spec: &Spec, cell: &Cell, trial: &Trial) -> Vec<String> {
     );
     row.push(text(&trial.warnings.join("; ")));
     row
+}
+
+/// `roles.csv`: a row for each role of each trial; none where no trial has more than one role, so that
+/// `trials.csv` tells all.
+pub(super) fn roles(input: &Input<'_>) -> Result<Option<Vec<u8>>, ReportError> {
+    let spec = &input.run.spec;
+    let cells = summarise(input.run, input.trials);
+    if !cells.iter().any(has_several) {
+        return Ok(None);
+    }
+    let mut head = names_head(spec);
+    head.extend(["repetition", "round", "outcome", "role", "in_total"].map(str::to_owned));
+    head.extend(FIELDS.iter().map(Field::column));
+    let rows = cells.iter().flat_map(|cell| {
+        cell.trials.iter().flat_map(move |trial| {
+            of_trial(trial).map(move |(role, usage)| {
+                let mut row = names(spec, cell.cell);
+                let [outcome, ..] = outcome(&trial.outcome);
+                row.extend([
+                    trial.trial.repetition.to_string(),
+                    trial.round.to_string(),
+                    outcome,
+                    text(role),
+                    (!usage.apart).to_string(),
+                ]);
+                row.extend(FIELDS.iter().map(|field| number((field.read)(usage))));
+                row
+            })
+        })
+    });
+    table(&head, rows).map(Some)
 }
 
 fn outcome(outcome: &Outcome) -> [String; 3] {

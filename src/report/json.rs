@@ -1,6 +1,7 @@
 //! `report.json`: the figures for programs. Units are canonical and named (`ns`, `bytes`),
 //! names are raw, and where there is no value there is null, with a reason where one is known.
 
+use super::roles;
 use super::rows::{bodies, effect_of, reasons, why_absent};
 use super::{Digest, Input, ReportError};
 use crate::record::{Direction, ErrorKind, FORMAT, METRICS, Metric, Run};
@@ -90,6 +91,7 @@ fn cell_json(run: &Run, cell: &CellSummary<'_>, all: &[CellSummary<'_>]) -> Valu
         })),
         "effect": effect_json(&effect_of(cell, all)),
         "ratios": ratios(run, cell, all),
+        "roles": roles::json(cell),
     })
 }
 

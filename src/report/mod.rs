@@ -7,11 +7,13 @@ mod csv;
 mod digest;
 mod effect;
 mod finding;
+mod hint;
 mod json;
 mod markdown;
 mod method;
 mod naming;
 mod prose;
+mod roles;
 mod rows;
 mod show;
 mod templates;
@@ -45,7 +47,7 @@ pub struct Input<'a> {
 pub enum Format {
     /// `report.md`.
     Markdown,
-    /// `summary.csv` and `trials.csv`.
+    /// `summary.csv` and `trials.csv`, and `roles.csv` where a cell has more than one role.
     Csv,
     /// `report.json`.
     Json,
@@ -153,6 +155,9 @@ pub fn render(input: &Input<'_>, options: &Options) -> Result<Vec<Output>, Repor
     if wants(Format::Csv) {
         add("summary.csv", csv::summary(input)?);
         add("trials.csv", csv::trials(input)?);
+        if let Some(bytes) = csv::roles(input)? {
+            add("roles.csv", bytes);
+        }
     }
     if wants(Format::Json) {
         add("report.json", json::report(input)?);

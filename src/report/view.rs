@@ -7,6 +7,7 @@ use super::finding::{banners, findings};
 use super::method::{Fact, Recipe, facts, recipes, repeat};
 use super::naming::Naming;
 use super::prose::closed;
+use super::roles::{self, RoleView};
 use super::rows::{bodies, cell_view, others, toggled_sizes, trials};
 use crate::stats::{CellSummary, State, summarise};
 use serde::Serialize;
@@ -46,6 +47,10 @@ pub struct View {
     pub compressed: bool,
     /// Cells with figures, in file order.
     pub cells: Vec<CellView>,
+    /// Each role of each cell with figures, where a cell has more than one.
+    pub roles: Vec<RoleView>,
+    /// Whether a role is left out of the totals.
+    pub roles_apart: bool,
     /// Cells without: failed, invalid, not run, skipped, in this order.
     pub others: Vec<OtherView>,
     /// Every trial that has a record.
@@ -183,6 +188,7 @@ impl View {
             .iter()
             .map(|cell| cell_view(run, &naming, cell, &summaries))
             .collect();
+        let roles = roles::rows(&naming, &measured);
         let (findings, basis) = findings(run, &naming, &summaries);
         Self {
             title: run.spec.title.clone(),
@@ -212,6 +218,8 @@ impl View {
                 bodies(cell).is_some_and(|body| body.wire != body.decoded || body.vary())
             }) || toggled_sizes(&run.spec, &summaries),
             cells,
+            roles_apart: roles.iter().any(|role| role.apart),
+            roles,
             others: others(&naming, &summaries),
             trials: trials(&naming, &summaries),
             cautions: caution::all(input, &naming, &summaries),

@@ -33,22 +33,14 @@ fn features(cell: &Cell) -> Vec<String> {
     let any = |has: fn(&ProcessSpec) -> bool| processes.iter().any(has);
     let work = &cell.work;
     let of_processes = [
-        (cell.url.is_some(), "servers that already run (`url`)"),
+        (
+            cell.url
+                .as_ref()
+                .is_some_and(|url| url.starts_with("https:")),
+            "TLS",
+        ),
         (cell.revision.is_some(), "revisions"),
-        (
-            processes.len() > 1 || any(|process| process.count > 1),
-            "servers of several processes",
-        ),
-        (!cell.services.is_empty(), "services"),
         (any(|process| process.runtime.is_some()), "runtimes"),
-        (any(|process| !process.files.is_empty()), "`files`"),
-        (any(|process| process.copy), "`scratch`"),
-        (any(|process| !process.pass_env.is_empty()), "`pass_env`"),
-        (
-            !cell.prepare.is_empty() || any(|process| !process.prepare.is_empty()),
-            "`prepare`",
-        ),
-        (cell.ready.by.is_some(), "`ready` by other than a request"),
     ];
     let of_loads = [
         (!work.mix.is_empty(), "mixes of requests"),

@@ -1,10 +1,12 @@
 //! A run: `trial` is one lifecycle, from the start of a server to the proof that
-//! it is gone; `runner` takes the trials in their order and keeps each on disk
-//! before the next; `observe` is what can be seen of a server before its load;
-//! `event` is what happened, for whoever listens.
+//! it is gone; `making` is what is built and asked before the first; `runner`
+//! takes the trials in their order and keeps each on disk before the next;
+//! `observe` is what can be seen of a server before its load; `event` is what
+//! happened, for whoever listens.
 
 mod beyond;
 mod event;
+mod making;
 mod observe;
 mod revision;
 mod runner;

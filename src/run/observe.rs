@@ -2,7 +2,7 @@
 //! processes that serve really got of the environment and the arguments that the suite gives them.
 
 use crate::load::{self, Job, Target, Verified};
-use crate::process::{Arrived, Effective, Walker, Wanted, effective};
+use crate::process::{Arrived, Effective, Wanted, effective};
 use crate::record::{Arrival, Observed, Serving};
 use crate::server::{Server, ports};
 use crate::spec::{Cell, Fill, ProcessSpec};
@@ -18,7 +18,6 @@ pub(super) async fn observed(
     let second = load::ask(job, target).await.ok()?;
     let fill = server.fill();
     let port = target.address().port();
-    let tree = tree(&cell.front, &server.roots());
     let front = cell.front_process();
     let secrets: Vec<&str> = front.map(|front| secrets(front, fill)).unwrap_or_default();
     Observed::new(
@@ -26,20 +25,8 @@ pub(super) async fn observed(
         load::answer(&second),
         port,
         &secrets,
-        front.and_then(|front| serving(front, fill, &tree, port)),
+        front.and_then(|front| serving(front, server, port)),
     )
-}
-
-/// The living processes of the front.
-fn tree(front: &str, roots: &[(String, u32)]) -> Vec<u32> {
-    let mut walker = Walker::new();
-    roots
-        .iter()
-        .filter(|(role, _)| role == front)
-        .flat_map(|(_, guard)| walker.descendants(*guard))
-        .filter(|process| !process.is_dead())
-        .map(|process| process.id.pid)
-        .collect()
 }
 
 fn secrets<'a>(front: &ProcessSpec, fill: &'a Fill) -> Vec<&'a str> {
@@ -50,8 +37,9 @@ fn secrets<'a>(front: &ProcessSpec, fill: &'a Fill) -> Vec<&'a str> {
         .collect()
 }
 
-/// What the processes of this tree got; none where none is left of it.
-fn serving(front: &ProcessSpec, fill: &Fill, tree: &[u32], port: u16) -> Option<Serving> {
+/// What the processes of the front got; none where none is left of them.
+fn serving(front: &ProcessSpec, server: &Server, port: u16) -> Option<Serving> {
+    let (fill, tree) = (server.fill(), server.front_pids());
     if tree.is_empty() {
         return None;
     }
@@ -73,9 +61,9 @@ fn serving(front: &ProcessSpec, fill: &Fill, tree: &[u32], port: u16) -> Option<
         variables,
         words_missing,
         mark,
-    } = effective(&listening(tree, port), wanted);
+    } = effective(&listening(&tree, port), wanted);
     Some(Serving {
-        processes: tree.len().try_into().unwrap_or(u32::MAX),
+        processes: server.pids().len().try_into().unwrap_or(u32::MAX),
         environment: variables.map(arrival),
         words_missing,
         mark: mark.map(|mark| format!("{mark:016x}")),

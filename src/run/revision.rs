@@ -55,7 +55,8 @@ async fn git(
         nofile: None,
         affinity: None,
         ledger: None,
-        scratch: None,
+        shown: None,
+        secrets: Vec::new(),
     };
     let output = command(program, launch, Duration::from_secs(20))
         .await

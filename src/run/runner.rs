@@ -2,18 +2,17 @@
 //! keeps each on disk before the next begins.
 
 use super::event::{Event, Live};
+use super::making::{Builds, build_all, make, not_built, versions};
 use super::trial::{self, Ended, Seen, Stage};
 use crate::load::Cancel;
 use crate::plan::estimate;
 use crate::process::GuardProgram;
 use crate::record::{End, Outcome, Step, Trial, metric};
-use crate::server::requirement::probe;
-use crate::server::{Place, build};
-use crate::spec::{self, Build, Cell, Planned, Spec};
+use crate::server::{Place, ServerError, Services, build};
+use crate::spec::{Cell, Planned, Spec};
 use crate::store::{RunFolder, StoreError};
-use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -112,7 +111,7 @@ fn announce(
 }
 
 /// The planned trials without a record, each with its cell.
-fn remaining<'a>(
+pub(super) fn remaining<'a>(
     records: &RunFolder,
     spec: &'a Spec,
     plan: &'a [Planned],
@@ -121,85 +120,6 @@ fn remaining<'a>(
         .filter(|planned| !records.finished().contains(&planned.trial))
         .filter_map(|planned| Some((planned, spec.cell(&planned.trial.cell)?)))
         .collect()
-}
-
-/// What became of each distinct build; a failure waits until its trials' turn.
-type Builds = HashMap<Build, Result<(), build::BuildError>>;
-
-async fn build_all(
-    records: &RunFolder,
-    job: &Job,
-    spec: &Spec,
-    plan: &[Planned],
-    listen: &mut (dyn FnMut(&Event) + Send),
-) -> Result<Builds, RunError> {
-    let mut builds = Builds::new();
-    for (_, cell) in remaining(records, spec, plan) {
-        for wanted in &cell.builds {
-            if builds.contains_key(wanted) {
-                continue;
-            }
-            listen(&Event::BuildStarted {
-                commands: wanted
-                    .commands
-                    .iter()
-                    .map(|words| spec::line(words))
-                    .collect(),
-            });
-            let logs = records
-                .path()
-                .join("logs")
-                .join(format!("build-{}", builds.len() + 1));
-            let ledgers = records.path().join("guards");
-            for folder in [&logs, &ledgers] {
-                make(folder)?;
-            }
-            let made = build::build(wanted, &job.folder, &logs, &ledgers, &job.program).await;
-            builds.insert(wanted.clone(), made);
-        }
-    }
-    Ok(builds)
-}
-
-/// Asks each server that was made for its version: what it says before that may be of another.
-async fn versions(
-    records: &mut RunFolder,
-    job: &Job,
-    spec: &Spec,
-    builds: &Builds,
-) -> Result<(), RunError> {
-    let logs = records.path().join("logs");
-    make(&logs)?;
-    let mut told = BTreeMap::new();
-    for cell in spec.cells.iter().filter(|cell| cell.skip.is_none()) {
-        let key = format!("{} (server)", cell.server);
-        let (Some(words), Some(process)) = (&cell.probe, cell.front_process()) else {
-            continue;
-        };
-        if told.contains_key(&key) || not_built(cell, builds).is_some() {
-            continue;
-        }
-        let cwd = job.folder.join(process.cwd.as_literal().unwrap_or("."));
-        let version = probe(words, &cwd, &logs, &job.program).await;
-        told.insert(
-            key,
-            version.unwrap_or_else(|reason| format!("unknown: {reason}")),
-        );
-    }
-    if !told.is_empty() {
-        records.update(|run| run.versions.extend(told))?;
-    }
-    Ok(())
-}
-
-fn make(folder: &std::path::Path) -> Result<(), RunError> {
-    std::fs::create_dir_all(folder).map_err(|source| {
-        RunError::Store(StoreError::Io {
-            doing: "make the folder",
-            path: folder.to_owned(),
-            source,
-        })
-    })
 }
 
 async fn trials(
@@ -211,90 +131,147 @@ async fn trials(
     plan: &[Planned],
     builds: &Builds,
 ) -> Result<End, RunError> {
-    let session = records.run().sessions.len().saturating_sub(1);
-    let cpus = records.run().host.cpus;
-    let ledgers = records.path().join("guards");
-    make(&ledgers)?;
-    let left = remaining(records, spec, plan);
-    let already = plan.len() - left.len();
-    for (index, (planned, cell)) in left.iter().enumerate() {
-        if cancel.is_cancelled() {
-            return Ok(End::Interrupted);
-        }
-        records.ensure_room()?;
-        let live = Arc::new(Live::default());
-        let number = already + index + 1;
-        listen(&Event::TrialStarted {
-            trial: planned.trial.clone(),
-            number,
-            trials: plan.len(),
-            repetitions: cell.repetitions,
-            live: Arc::clone(&live),
+    let mut services = Services::new(&spec.services);
+    let mut session = Session {
+        records,
+        job,
+        cancel,
+        spec,
+        plan,
+        builds,
+    };
+    let end = session.trials(&mut services, listen).await;
+    // Whatever has happened, nothing may be left of them.
+    if let Err(error) = services.stop().await {
+        listen(&Event::LeftBehind {
+            what: error.to_string(),
         });
-        let stage = Stage {
-            cell,
-            settings: &spec.run,
-            planned,
-            session,
-            place: Place {
-                program: job.program.clone(),
-                hotlap: job.hotlap.clone(),
-                folder: job.folder.clone(),
-                logs: records.log_folder(&planned.trial)?,
-                ledgers: ledgers.clone(),
-                cpus,
-                nofile: job.nofile,
-            },
-            generator_threads: generator_threads(cpus, cell),
-            live,
-            cancel,
-        };
-        let ended = match not_built(cell, builds) {
-            Some(failure) => unbuilt(&stage, failure),
-            None => trial::run(stage).await,
-        };
-        let seen = match ended {
-            Ended::Done(seen) => seen,
-            Ended::Cancelled { left } => {
-                if let Some(what) = left {
-                    listen(&Event::LeftBehind { what });
-                }
+        return end.map(|_| End::Aborted);
+    }
+    end
+}
+
+/// The trials that are left, taken one after the other.
+struct Session<'a> {
+    records: &'a mut RunFolder,
+    job: &'a Job,
+    cancel: &'a Cancel,
+    spec: &'a Spec,
+    plan: &'a [Planned],
+    builds: &'a Builds,
+}
+
+impl Session<'_> {
+    async fn trials(
+        &mut self,
+        services: &mut Services,
+        listen: &mut (dyn FnMut(&Event) + Send),
+    ) -> Result<End, RunError> {
+        let (spec, plan) = (self.spec, self.plan);
+        let ledgers = self.records.path().join("guards");
+        make(&ledgers)?;
+        let left = remaining(self.records, spec, plan);
+        let already = plan.len() - left.len();
+        for (index, (planned, cell)) in left.iter().enumerate() {
+            if self.cancel.is_cancelled() {
                 return Ok(End::Interrupted);
             }
-        };
-        records.append_trial(&seen.trial, &seen.readings)?;
-        let rest: Duration = left[index + 1..]
-            .iter()
-            .map(|(_, cell)| estimate(cell, &spec.run))
-            .sum();
-        listen(&finished(&seen.trial, number, plan.len(), rest));
-        if seen.leaves_something {
-            return Ok(End::Aborted);
-        }
-        let failed = matches!(seen.trial.outcome, Outcome::Failed { .. });
-        if failed && job.fail_fast {
-            return Ok(End::Aborted);
-        }
-        if index + 1 < left.len() {
-            tokio::select! {
-                () = tokio::time::sleep(spec.run.cooldown) => {}
-                () = cancel.cancelled() => return Ok(End::Interrupted),
+            self.records.ensure_room()?;
+            let live = Arc::new(Live::default());
+            let number = already + index + 1;
+            listen(&Event::TrialStarted {
+                trial: planned.trial.clone(),
+                number,
+                trials: plan.len(),
+                repetitions: cell.repetitions,
+                live: Arc::clone(&live),
+            });
+            let ended = self.trial(planned, cell, &ledgers, services, live).await?;
+            let seen = match ended {
+                Ended::Done(seen) => seen,
+                Ended::Cancelled { left } => {
+                    if let Some(what) = left {
+                        listen(&Event::LeftBehind { what });
+                    }
+                    return Ok(End::Interrupted);
+                }
+            };
+            self.records.append_trial(&seen.trial, &seen.readings)?;
+            let rest: Duration = left[index + 1..]
+                .iter()
+                .map(|(_, cell)| estimate(cell, &spec.run))
+                .sum();
+            listen(&finished(&seen.trial, number, plan.len(), rest));
+            if seen.leaves_something {
+                return Ok(End::Aborted);
+            }
+            let failed = matches!(seen.trial.outcome, Outcome::Failed { .. });
+            if failed && self.job.fail_fast {
+                return Ok(End::Aborted);
+            }
+            if index + 1 < left.len() {
+                tokio::select! {
+                    () = tokio::time::sleep(spec.run.cooldown) => {}
+                    () = self.cancel.cancelled() => return Ok(End::Interrupted),
+                }
             }
         }
+        Ok(End::Complete)
     }
-    Ok(End::Complete)
+
+    /// One trial, with the services that it leans on.
+    async fn trial(
+        &self,
+        planned: &Planned,
+        cell: &Cell,
+        ledgers: &Path,
+        services: &mut Services,
+        live: Arc<Live>,
+    ) -> Result<Ended, RunError> {
+        let cpus = self.records.run().host.cpus;
+        let place = Place {
+            program: self.job.program.clone(),
+            hotlap: self.job.hotlap.clone(),
+            folder: self.job.folder.clone(),
+            logs: self.records.log_folder(&planned.trial)?,
+            ledgers: ledgers.to_owned(),
+            cpus,
+            nofile: self.job.nofile,
+        };
+        let unmade = not_built(cell, self.spec, self.builds);
+        let ready = if unmade.is_some() {
+            Ok(Vec::new())
+        } else {
+            tokio::select! {
+                ready = services.ensure(cell, &place) => ready,
+                () = self.cancel.cancelled() => return Ok(Ended::Cancelled { left: None }),
+            }
+        };
+        let stage = Stage {
+            cell,
+            settings: &self.spec.run,
+            planned,
+            session: self.records.run().sessions.len().saturating_sub(1),
+            place,
+            services,
+            generator_threads: generator_threads(cpus, cell),
+            live,
+            cancel: self.cancel,
+        };
+        if let Some(failure) = unmade {
+            return Ok(unbuilt(&stage, failure));
+        }
+        Ok(match ready {
+            Ok(notes) => trial::run(stage, notes).await,
+            Err(error) => unserved(&stage, &error),
+        })
+    }
 }
 
 /// Half of the processors make load, so that the server has the other half; at
 /// most one thread a connection.
 fn generator_threads(cpus: usize, cell: &Cell) -> usize {
     (cpus / 2).clamp(1, cell.work.connections.max(1) as usize)
-}
-
-fn not_built<'a>(cell: &Cell, builds: &'a Builds) -> Option<&'a build::BuildError> {
-    cell.builds
-        .iter()
-        .find_map(|wanted| builds.get(wanted)?.as_ref().err())
 }
 
 /// The record of a trial whose server could not be made.
@@ -310,6 +287,22 @@ fn unbuilt(stage: &Stage<'_>, failure: &build::BuildError) -> Ended {
         trial,
         readings: Vec::new(),
         leaves_something: false,
+    }))
+}
+
+/// The record of a trial that lacks a service.
+fn unserved(stage: &Stage<'_>, error: &ServerError) -> Ended {
+    let mut trial = stage.blank();
+    trial.started = rfc3339(jiff::Timestamp::now());
+    trial.outcome = Outcome::Failed {
+        step: error.step(),
+        reason: error.to_string(),
+        log_tail: error.log_tail(),
+    };
+    Ended::Done(Box::new(Seen {
+        trial,
+        readings: Vec::new(),
+        leaves_something: error.leaves_something(),
     }))
 }
 

@@ -7,12 +7,12 @@ use crate::load::{
     self, Cancel, Control, Job, LoadError, LoadPhase, Target, Verified, VerifyError,
 };
 use crate::record::{FORMAT, Load, Outcome, Phase, Proof, Reading, Step, Trial};
-use crate::sample::{Checkpoint, Root, Sampler};
-use crate::server::{Place, Server, ServerError};
+use crate::sample::{Checkpoint, Root, Sampler, Tree};
+use crate::server::{self, Fallen, Place, Rooted, Server, ServerError, Services};
 use crate::spec::{Cell, Planned, RunSettings};
 use crate::stats;
 use crate::units::show_duration;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -29,6 +29,8 @@ pub(super) struct Stage<'a> {
     pub(super) planned: &'a Planned,
     pub(super) session: usize,
     pub(super) place: Place,
+    /// Those that live as long as the run.
+    pub(super) services: &'a Services,
     pub(super) generator_threads: usize,
     pub(super) live: Arc<Live>,
     pub(super) cancel: &'a Cancel,
@@ -50,11 +52,11 @@ pub(super) struct Seen {
     pub(super) leaves_something: bool,
 }
 
-/// Runs a trial to its end.
-pub(super) async fn run(stage: Stage<'_>) -> Ended {
+/// Runs a trial to its end. `notes` is what a reader must know of what was before it.
+pub(super) async fn run(stage: Stage<'_>, notes: Vec<String>) -> Ended {
     let began = Instant::now();
     let started = jiff::Timestamp::now();
-    match stage.steps().await {
+    match stage.steps(notes).await {
         Ok(mut seen) => {
             seen.trial.started = super::runner::rfc3339(started);
             seen.trial.took_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
@@ -87,15 +89,16 @@ impl Seen {
 
 impl Stage<'_> {
     /// All steps, or what is left of them when the trial was cancelled.
-    async fn steps(&self) -> Result<Seen, Option<String>> {
+    async fn steps(&self, notes: Vec<String>) -> Result<Seen, Option<String>> {
         let mut seen = Seen {
             trial: self.blank(),
             readings: Vec::new(),
             leaves_something: false,
         };
+        seen.trial.warnings = notes;
         self.live.set_step("starting");
         let started = tokio::select! {
-            started = Server::start(self.cell, &self.place) => started,
+            started = Server::start(self.cell, self.services, &self.place) => started,
             () = self.cancel.cancelled() => return Err(None),
         };
         let server = match started {
@@ -105,11 +108,13 @@ impl Stage<'_> {
                 return Ok(seen.fail(error.step(), error.to_string(), error.log_tail()));
             }
         };
-        seen.trial.port = Some(server.port());
+        seen.trial.port = Some(server.address.port());
         seen.trial.address = Some(server.address.ip());
-        seen.trial.startup_ns = u64::try_from(server.startup.as_nanos()).ok();
+        seen.trial.startup_ns = server
+            .startup
+            .and_then(|startup| u64::try_from(startup.as_nanos()).ok());
         seen.trial.listener = server.proof;
-        seen.trial.warnings.clone_from(&server.warnings);
+        seen.trial.warnings.extend(server.warnings.iter().cloned());
         // Whoever cancels gives up the figures, not the care with which the server is ended.
         let measured = tokio::select! {
             seen = self.measure(seen, &server) => Some(seen),
@@ -128,11 +133,9 @@ impl Stage<'_> {
     }
 
     async fn measure(&self, mut seen: Seen, server: &Server) -> Seen {
-        let roots = server
-            .roots()
-            .into_iter()
-            .map(|(role, guard_pid)| Root { role, guard_pid });
-        let sampler = Sampler::start(roots.collect(), self.settings.sample_interval, server.began);
+        let of_services = self.services.roots(self.cell);
+        let rooted = server.roots().into_iter().chain(of_services).collect();
+        let sampler = Sampler::start(roots(rooted), self.settings.sample_interval, server.began);
         let sampler = match sampler {
             Ok(sampler) => sampler,
             Err(error) => {
@@ -216,24 +219,24 @@ impl Stage<'_> {
     async fn load(&self, mut seen: Seen, server: &Server, loading: Loading) -> Seen {
         let cut = tokio::select! {
             () = loading.ended() => None,
-            () = server.gone() => Some(Cut::Gone),
+            () = self.gone(server) => Some(Cut::Gone),
             () = tokio::time::sleep(self.cell.trial_timeout) => Some(Cut::TimedOut),
             () = self.watch(&loading.sampler) => None,
         };
         let at = loading.began.elapsed();
         let (load, sampler) = loading.finish().await;
-        // The load may have ended because the server did, a moment before that was seen.
-        let mut gone = matches!(cut, Some(Cut::Gone)) || server.is_gone();
         let foreign = server.still_alone().err();
-        if cut.is_none() && !gone {
+        // The load may have ended because the server did, a moment before that was seen.
+        let mut fallen = self.fallen(server);
+        if cut.is_none() && fallen.is_none() {
             sampler.checkpoint(Checkpoint::Loaded);
             self.live.set_step("resting");
             tokio::select! {
                 () = tokio::time::sleep(self.settings.rest) => {}
-                () = server.gone() => {}
+                () = self.gone(server) => {}
             }
-            gone = server.is_gone();
-            if !gone {
+            fallen = self.fallen(server);
+            if fallen.is_none() {
                 sampler.checkpoint(Checkpoint::After);
             }
         }
@@ -248,13 +251,17 @@ impl Stage<'_> {
         };
         let requests = load.counts.succeeded + load.warmup_requests;
         seen.trial.load = Some(load);
-        if gone {
+        if let Some(Fallen {
+            who,
+            exit,
+            log_tail,
+        }) = fallen
+        {
             let reason = format!(
-                "the server {} {} after the load began, after {requests} requests",
-                server.exit_in_words(),
+                "{who} {exit} {} after the load began, after {requests} requests",
                 show_duration(at),
             );
-            return seen.fail(Step::Load, reason, server.log_tail());
+            return seen.fail(Step::Load, reason, log_tail);
         }
         if matches!(cut, Some(Cut::TimedOut)) {
             let limit = show_duration(self.cell.trial_timeout);
@@ -269,6 +276,19 @@ impl Stage<'_> {
         }
         self.judge(&mut seen.trial);
         seen
+    }
+
+    /// Resolves when something that the trial needs has ended.
+    async fn gone(&self, server: &Server) {
+        tokio::select! {
+            () = server.gone() => {}
+            () = self.services.gone(self.cell) => {}
+        }
+    }
+
+    /// What the trial needs and has ended.
+    fn fallen(&self, server: &Server) -> Option<Fallen> {
+        server.fallen().or_else(|| self.services.fallen(self.cell))
     }
 
     /// Keeps the display's reading of memory fresh. Never ends.
@@ -289,6 +309,28 @@ impl Stage<'_> {
             trial.outcome = Outcome::Invalid { reasons };
         }
     }
+}
+
+/// Trees as the sampler watches them. A service that is called as a process of the server is told from it.
+fn roots(rooted: Vec<Rooted>) -> Vec<Root> {
+    let of_server: HashSet<String> = rooted
+        .iter()
+        .filter(|one| one.counted)
+        .map(|one| one.role.clone())
+        .collect();
+    let root = |one: Rooted| Root {
+        role: if !one.counted && of_server.contains(&one.role) {
+            format!("{} (service)", one.role)
+        } else {
+            one.role
+        },
+        tree: match one.root {
+            server::Root::Guard(pid) => Tree::UnderGuard(pid),
+            server::Root::Process(process) => Tree::From(process.pid),
+        },
+        counted: one.counted,
+    };
+    rooted.into_iter().map(root).collect()
 }
 
 /// Why a load was cut short.

@@ -3,16 +3,19 @@
 //! One thread reads the trees of all roles at a fixed interval and once more at
 //! every edge of a phase, so that a window's figures are the window's own.
 //!
-//! `tree` reads one role's tree so that its CPU time never falls and nothing is
-//! counted twice; `usage` makes figures of readings.
+//! `tree` reads one tree so that its CPU time never falls and nothing is counted
+//! twice, with `memory` for what one process holds and `work` for who used the
+//! CPU; `role` sums trees under a name; `usage` makes figures of readings.
 
+mod memory;
+mod role;
 mod tree;
 mod usage;
-
-pub use tree::Checkpoint;
+mod work;
 
 use crate::process::Walker;
 use crate::record::{Phase, Reading, Usage};
+use role::Role;
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 use std::io;
@@ -21,19 +24,42 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use tree::{RoleTree, Seen};
+use tree::Seen;
 use usage::Tick;
 
-/// A tree to watch: all descendants of a guard, the guard itself left out.
+/// A tree to watch. Several of one role are summed under it, in one row a reading and one [`Usage`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
     /// The name under which its figures are kept; not `total`.
     pub role: String,
-    /// The pid of its guard.
-    pub guard_pid: u32,
+    /// Which processes belong to it.
+    pub tree: Tree,
+    /// Whether it is a part of `total`; what servers lean on is not. The first root of a role decides.
+    pub counted: bool,
 }
 
-/// The newest reading, all roles together, for a progress display.
+/// Which processes belong to a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tree {
+    /// All descendants of the guard with this pid, itself left out.
+    UnderGuard(u32),
+    /// The process with this pid, which was not started for this, and all of its descendants. Its CPU time counts from
+    /// the first reading. When the process is gone the tree is, whoever is left of it or has its pid.
+    From(u32),
+}
+
+/// The moments at which PSS is read, outside of the measured phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Checkpoint {
+    /// Ready, not yet loaded.
+    Idle,
+    /// Right after the load.
+    Loaded,
+    /// After the load and a rest.
+    After,
+}
+
+/// The newest reading, all roles that count together, for a progress display.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Snapshot {
     /// Sum of RSS in bytes.
@@ -47,7 +73,7 @@ pub struct Snapshot {
 pub struct Series {
     /// The readings in the order of their time; those of one moment have one `t_ns`.
     pub readings: Vec<Reading>,
-    /// Figures by role, and of all together under `total`. RSS means are
+    /// Figures by role, and of all that count together under `total`. RSS means are
     /// weighted by time: the area under the straight lines between readings,
     /// divided by the window.
     pub usage: BTreeMap<String, Usage>,
@@ -67,11 +93,15 @@ impl Sampler {
     pub fn start(roots: Vec<Root>, interval: Duration, began: Instant) -> io::Result<Self> {
         let (messages, inbox) = mpsc::channel();
         let latest = Arc::new(Latest::default());
+        let (mut roles, mut walker) = (Vec::new(), Walker::new());
+        for root in roots {
+            Role::add(&mut roles, root, &mut walker);
+        }
         let watcher = Watcher {
             began,
             phase: Phase::Start,
-            roles: roots.into_iter().map(RoleTree::new).collect(),
-            walker: Walker::new(),
+            roles,
+            walker,
             readings: Vec::new(),
             ticks: Vec::new(),
             latest: Arc::clone(&latest),
@@ -150,7 +180,7 @@ struct Latest {
 struct Watcher {
     began: Instant,
     phase: Phase,
-    roles: Vec<RoleTree>,
+    roles: Vec<Role>,
     walker: Walker,
     readings: Vec<Reading>,
     ticks: Vec<Tick>,
@@ -165,7 +195,9 @@ impl Watcher {
         loop {
             let wait = next.saturating_duration_since(Instant::now());
             match inbox.recv_timeout(wait) {
-                Ok(Message::Watch(root)) => self.roles.push(RoleTree::new(root)),
+                Ok(Message::Watch(root)) => {
+                    Role::add(&mut self.roles, root, &mut self.walker);
+                }
                 Ok(Message::Phase(phase)) => {
                     self.phase = phase;
                     self.read();
@@ -192,10 +224,15 @@ impl Watcher {
     fn read(&mut self) {
         let t_ns = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let mut all = Snapshot::default();
+        // What was used since the reading before belongs to that one's phase.
+        let before = self.ticks.last();
+        let counts = before.is_some_and(|tick| tick.phase == Phase::Measure);
         for role in &mut self.roles {
-            let seen = role.read(&mut self.walker);
-            all.rss_bytes += seen.rss_bytes;
-            all.processes += seen.processes;
+            let seen = role.read(&mut self.walker, counts);
+            if role.counted {
+                all.rss_bytes += seen.rss_bytes;
+                all.processes += seen.processes;
+            }
             self.readings.push(reading(t_ns, self.phase, role, seen));
         }
         self.latest
@@ -221,11 +258,11 @@ impl Watcher {
     }
 }
 
-fn reading(t_ns: u64, phase: Phase, role: &RoleTree, seen: Seen) -> Reading {
+fn reading(t_ns: u64, phase: Phase, role: &Role, seen: Seen) -> Reading {
     Reading {
         t_ns,
         phase,
-        role: role.name().to_owned(),
+        role: role.name.clone(),
         rss_bytes: seen.rss_bytes,
         pss_bytes: None,
         cpu_seconds: seen.cpu_seconds,

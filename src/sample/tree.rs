@@ -1,4 +1,4 @@
-//! One role's tree, read again and again while processes come and go in it.
+//! One tree, read again and again while processes come and go in it.
 //!
 //! CPU time is what the living have used and what they have waited for, and what
 //! the guard has waited for: `utime + stime + cutime + cstime` of every
@@ -11,30 +11,20 @@
 //! A parent that ignores SIGCHLD makes the kernel forget its children's time.
 //! What they had used when they were last seen is kept here instead.
 
-use super::Root;
+use super::Tree;
+use super::memory::{kilobytes, rss};
+use super::work::Work;
 use crate::process::{ProcessId, Stat, Walker};
-use crate::record::Usage;
-use rustix::param::{clock_ticks_per_second, page_size};
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fmt;
-use std::io;
+use rustix::param::clock_ticks_per_second;
+use std::collections::HashMap;
 
 /// How often a reading is tried when processes vanish in the middle of it.
 const TRIES: usize = 4;
 /// User and system time are rounded to ticks apart from each other, so that
 /// this many ticks of a child may seem to be missing from its parent's sum.
 const ROUNDING: u64 = 2;
-
-/// The moments at which PSS is read, outside of the measured phase.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Checkpoint {
-    /// Ready, not yet loaded.
-    Idle,
-    /// Right after the load.
-    Loaded,
-    /// After the load and a rest.
-    After,
-}
+/// No process: the heir of those that leave nobody behind.
+const NOBODY: u32 = 0;
 
 /// What one reading of a tree gave.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -45,18 +35,19 @@ pub(super) struct Seen {
     pub(super) threads: u32,
 }
 
-/// Memory at a checkpoint, in bytes; none where a process did not let us look.
-#[derive(Debug, Clone, Copy, Default)]
-struct Marks {
-    rss: u64,
-    pss: Option<u64>,
-    high_water: Option<u64>,
+/// Where a tree begins.
+#[derive(Debug, Clone, Copy)]
+enum Top {
+    /// Below this guard, itself left out.
+    Guard(u32),
+    /// At this process; none where there was none when the watch began.
+    Process(Option<ProcessId>),
 }
 
-/// A tree under a guard, with what has to be remembered from reading to reading.
+/// A tree, with what has to be remembered from reading to reading.
 #[derive(Debug)]
-pub(super) struct RoleTree {
-    root: Root,
+pub(super) struct Watched {
+    top: Top,
     /// The tree as the last reading found it.
     now: HashMap<u32, Stat>,
     guard_reaped: u64,
@@ -67,36 +58,46 @@ pub(super) struct RoleTree {
     forgotten: u64,
     /// The most ticks that were ever shown.
     shown: u64,
-    ids: HashSet<ProcessId>,
-    marks: BTreeMap<Checkpoint, Marks>,
+    /// Ticks from before the first whole reading that are not to be counted; none until then.
+    before: Option<u64>,
     todo: Vec<u32>,
+    pub(super) work: Work,
 }
 
-impl RoleTree {
-    pub(super) fn new(root: Root) -> Self {
+impl Watched {
+    /// Begins to watch. Who stands at the top of a tree that is not a guard's is found out now.
+    pub(super) fn new(tree: Tree, walker: &mut Walker) -> Self {
+        let top = match tree {
+            Tree::UnderGuard(pid) => Top::Guard(pid),
+            Tree::From(pid) => Top::Process(walker.stat(pid).map(|stat| stat.id)),
+        };
         Self {
-            root,
+            top,
             now: HashMap::new(),
             guard_reaped: 0,
             then: HashMap::new(),
             guard_reaped_then: 0,
             forgotten: 0,
             shown: 0,
-            ids: HashSet::new(),
-            marks: BTreeMap::new(),
+            before: matches!(top, Top::Guard(_)).then_some(0),
             todo: Vec::new(),
+            work: Work::default(),
         }
     }
 
-    pub(super) fn name(&self) -> &str {
-        &self.root.role
-    }
-
-    /// Reads the tree. Of a guard that is gone, the CPU time stays what it was.
-    pub(super) fn read(&mut self, walker: &mut Walker) -> Seen {
+    /// Reads the tree. Of one that is gone, the CPU time stays what it was. `counts` tells whether
+    /// the time since the reading before belongs to the measured phase.
+    pub(super) fn read(&mut self, walker: &mut Walker, counts: bool) -> Seen {
+        // Whoever was there before the watch began has its time from before.
+        let counts = counts && self.before.is_some();
         let complete = (0..TRIES).any(|_| self.walk(walker));
-        self.ids.extend(self.now.values().map(|stat| stat.id));
         let ticks = self.account(complete);
+        if self.before.is_none() && complete {
+            self.before = Some(ticks);
+        }
+        let lives = |id: ProcessId| walker.stat(id.pid).is_some_and(|stat| stat.id == id);
+        self.work.follow(&self.now, counts, lives);
+        let ticks = ticks - self.before.unwrap_or(ticks);
         let mut seen = Seen {
             cpu_seconds: ticks as f64 / clock_ticks_per_second() as f64,
             ..Seen::default()
@@ -111,16 +112,49 @@ impl RoleTree {
 
     /// One walk through the tree; whether nothing vanished from it meanwhile.
     fn walk(&mut self, walker: &mut Walker) -> bool {
-        let guard = self.root.guard_pid;
         self.now.clear();
         self.todo.clear();
         walker.refresh();
-        walker.children(guard, &mut self.todo);
-        match walker.stat(guard) {
-            Some(stat) => self.guard_reaped = stat.reaped_ticks.max(self.guard_reaped_then),
-            // The guard has ended, and so have all of its descendants.
-            None => return true,
+        let there = match self.top {
+            Top::Guard(pid) => self.start_below(walker, pid),
+            Top::Process(id) => self.start_at(walker, id),
+        };
+        if !there {
+            self.todo.clear();
+            return true;
         }
+        let complete = self.descend(walker);
+        let none_missed = self.find_missed(walker);
+        match self.top {
+            Top::Guard(_) => complete && none_missed,
+            // Who has lost its parent is nobody's child here for good, and found in this way only.
+            Top::Process(_) => complete,
+        }
+    }
+
+    /// Begins with a guard's children; false where it has ended, and so have all of its descendants.
+    fn start_below(&mut self, walker: &mut Walker, guard: u32) -> bool {
+        walker.children(guard, &mut self.todo);
+        let Some(stat) = walker.stat(guard) else {
+            return false;
+        };
+        self.guard_reaped = stat.reaped_ticks.max(self.guard_reaped_then);
+        true
+    }
+
+    /// Begins with a process; false where it is gone. Its pid may be another's by then.
+    fn start_at(&mut self, walker: &mut Walker, top: Option<ProcessId>) -> bool {
+        let Some(id) = top else { return false };
+        walker.children(id.pid, &mut self.todo);
+        match walker.stat(id.pid) {
+            Some(stat) if stat.id == id => self.now.insert(id.pid, stat).is_none(),
+            _ => false,
+        }
+    }
+
+    /// Goes through all that is to be done; whether nothing vanished meanwhile.
+    fn descend(&mut self, walker: &mut Walker) -> bool {
+        let guard = self.guard();
         let mut complete = true;
         while let Some(pid) = self.todo.pop() {
             if self.now.contains_key(&pid) {
@@ -135,24 +169,36 @@ impl RoleTree {
                 _ => complete = false,
             }
         }
-        self.find_missed(walker) && complete
+        complete
     }
 
-    /// Adds the processes of the last whole reading that are still there but were
-    /// not come across, since they changed parents meanwhile; whether there are none.
+    /// The pid of the guard, which nobody has where there is none.
+    fn guard(&self) -> u32 {
+        match self.top {
+            Top::Guard(pid) => pid,
+            Top::Process(_) => NOBODY,
+        }
+    }
+
+    /// Adds the processes of the last whole reading that are still there but were not come across, since they
+    /// changed parents meanwhile, and what descends from them; whether there are none.
     fn find_missed(&mut self, walker: &mut Walker) -> bool {
+        let missed = |before: &&Stat| !self.is_here(before);
+        let pids: Vec<ProcessId> = self.then.values().filter(missed).map(|s| s.id).collect();
         let mut none = true;
-        for before in self.then.values() {
-            if self
-                .now
-                .get(&before.id.pid)
-                .is_none_or(|stat| stat.id != before.id)
-                && let Some(stat) = walker.stat(before.id.pid)
-                && stat.id == before.id
-            {
-                self.now.insert(stat.id.pid, stat);
-                none = false;
+        for id in pids {
+            if self.now.get(&id.pid).is_some_and(|stat| stat.id == id) {
+                continue;
             }
+            walker.children(id.pid, &mut self.todo);
+            match walker.stat(id.pid) {
+                Some(stat) if stat.id == id => {
+                    self.now.insert(id.pid, stat);
+                    none = false;
+                }
+                _ => self.todo.clear(),
+            }
+            self.descend(walker);
         }
         none
     }
@@ -217,22 +263,13 @@ impl RoleTree {
                 None => break,
             }
         }
-        self.root.guard_pid
+        self.guard()
     }
 
-    /// Reads PSS and the high-water marks of the tree as the last reading found
-    /// it; gives back the sum of PSS.
-    pub(super) fn mark(
-        &mut self,
-        walker: &mut Walker,
-        checkpoint: Checkpoint,
-        rss: u64,
-    ) -> Option<u64> {
-        let mut marks = Marks {
-            rss,
-            pss: Some(0),
-            high_water: Some(0),
-        };
+    /// PSS and the high-water marks of the tree as the last reading found it, in bytes; none
+    /// where a process does not let us look.
+    pub(super) fn mark(&self, walker: &mut Walker) -> (Option<u64>, Option<u64>) {
+        let (mut sum, mut peaks) = (Some(0), Some(0));
         for stat in self.now.values().filter(|stat| !stat.is_dead()) {
             let pid = stat.id.pid;
             let pss = kilobytes(
@@ -242,80 +279,10 @@ impl RoleTree {
             let high = kilobytes(walker.read(format_args!("/proc/{pid}/status")), "VmHWM:");
             // The kernel shows these through the first thread only.
             let [pss, high] = [pss, high].map(|bytes| bytes.filter(|_| !stat.is_headless()));
-            marks.pss = marks.pss.zip(pss).map(|(sum, pss)| sum + pss);
-            marks.high_water = marks.high_water.zip(high).map(|(sum, high)| sum + high);
+            sum = sum.zip(pss).map(|(sum, pss)| sum + pss);
+            peaks = peaks.zip(high).map(|(peaks, high)| peaks + high);
         }
-        self.marks.insert(checkpoint, marks);
-        marks.pss
-    }
-
-    /// What only the tree knows: its memory at the checkpoints and how many
-    /// processes it ever had.
-    pub(super) fn usage(&self) -> Usage {
-        let at = |checkpoint| self.marks.get(&checkpoint);
-        let pss = |checkpoint| at(checkpoint).and_then(|marks| marks.pss);
-        let rss = |checkpoint| at(checkpoint).map(|marks| marks.rss);
-        let last = self.marks.values().next_back();
-        Usage {
-            rss_idle: rss(Checkpoint::Idle),
-            rss_after: rss(Checkpoint::After),
-            pss_idle: pss(Checkpoint::Idle),
-            pss_loaded: pss(Checkpoint::Loaded),
-            pss_after: pss(Checkpoint::After),
-            rss_high_water: last.and_then(|marks| marks.high_water),
-            pids_seen: u32::try_from(self.ids.len()).unwrap_or(u32::MAX),
-            ..Usage::default()
-        }
-    }
-}
-
-/// Resident memory in bytes, from statm: newer kernels sum its counters up
-/// exactly, those of stat only nearly. A process that is gone has none.
-fn rss(walker: &mut Walker, stat: &Stat) -> u64 {
-    let pid = stat.id.pid;
-    if !stat.is_headless() {
-        return statm(walker, format_args!("/proc/{pid}/statm"));
-    }
-    let mut threads = Vec::new();
-    walker.threads(pid, &mut threads);
-    let each = threads.iter();
-    // The threads share one memory; those that have ended show none.
-    each.map(|thread| statm(walker, format_args!("/proc/{pid}/task/{thread}/statm")))
-        .max()
-        .unwrap_or(0)
-}
-
-/// The resident part of a statm file, in bytes.
-fn statm(walker: &mut Walker, path: fmt::Arguments<'_>) -> u64 {
-    let pages = walker.read(path).ok().and_then(|text| {
-        std::str::from_utf8(text)
-            .ok()?
-            .split(' ')
-            .nth(1)?
-            .parse::<u64>()
-            .ok()
-    });
-    pages.unwrap_or(0) * page_size() as u64
-}
-
-/// A line `Name:   123 kB` in bytes. A process that is gone has 0; none is a
-/// file that may not be read.
-fn kilobytes(text: io::Result<&[u8]>, name: &str) -> Option<u64> {
-    const GONE: i32 = rustix::io::Errno::SRCH.raw_os_error();
-    match text {
-        Ok(text) => {
-            let line = std::str::from_utf8(text)
-                .ok()?
-                .lines()
-                .find(|line| line.starts_with(name));
-            // A process without memory of its own has no such line.
-            let Some(line) = line else { return Some(0) };
-            let number = line[name.len()..].trim().strip_suffix("kB")?.trim();
-            number.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Some(0),
-        Err(error) if error.raw_os_error() == Some(GONE) => Some(0),
-        Err(_) => None,
+        (sum, peaks)
     }
 }
 
@@ -338,10 +305,7 @@ mod tests {
     /// The ticks that are shown when the tree is read in these states, of which
     /// each has the guard's sum, whether nothing was missing, and its processes.
     fn shown(states: &[(u64, bool, &[Stat])]) -> Vec<u64> {
-        let mut tree = RoleTree::new(Root {
-            role: "server".into(),
-            guard_pid: 1,
-        });
+        let mut tree = Watched::new(Tree::UnderGuard(1), &mut Walker::new());
         let mut all = Vec::new();
         for (reaped, complete, stats) in states {
             tree.guard_reaped = *reaped;
@@ -379,6 +343,25 @@ mod tests {
     }
 
     #[test]
+    fn a_pid_that_is_used_again_takes_nothing_over() {
+        let before = [stat(2, 1, 10, 0), stat(3, 2, 500, 0)];
+        let mut stranger = stat(3, 2, 40, 0);
+        stranger.id.start = 9;
+        // The parent has waited for the first one, and the kernel has given its pid away again.
+        let credited = [stat(2, 1, 10, 500), stranger];
+        assert_eq!(
+            shown(&[(0, true, &before), (0, true, &credited)]),
+            [510, 550]
+        );
+        // The same, but nobody has waited: what the first one used is not lost.
+        let forgotten = [stat(2, 1, 10, 0), stranger];
+        assert_eq!(
+            shown(&[(0, true, &before), (0, true, &forgotten)]),
+            [510, 550]
+        );
+    }
+
+    #[test]
     fn a_reading_with_gaps_never_falls_and_adds_nothing_for_good() {
         let whole = [stat(2, 1, 10, 0), stat(3, 2, 50, 0)];
         let gap = [stat(2, 1, 11, 0)];
@@ -386,22 +369,5 @@ mod tests {
         let states: [(u64, bool, &[Stat]); 3] =
             [(0, true, &whole), (0, false, &gap), (0, true, &after)];
         assert_eq!(shown(&states), [60, 60, 62]);
-    }
-
-    #[test]
-    fn kilobytes_are_bytes_and_the_unreadable_is_none() {
-        assert_eq!(
-            kilobytes(Ok(b"Rss:  9 kB\nPss:    12 kB\n"), "Pss:"),
-            Some(12288)
-        );
-        assert_eq!(kilobytes(Ok(b""), "Pss:"), Some(0));
-        assert_eq!(
-            kilobytes(Err(io::ErrorKind::NotFound.into()), "Pss:"),
-            Some(0)
-        );
-        assert_eq!(
-            kilobytes(Err(io::ErrorKind::PermissionDenied.into()), "Pss:"),
-            None
-        );
     }
 }

@@ -3,7 +3,8 @@
 //! reading at its edge begins the next phase and ends this one.
 
 use super::Series;
-use super::tree::RoleTree;
+use super::role::Role;
+use super::work;
 use crate::record::{Phase, Reading, Usage};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,26 +21,32 @@ pub(super) struct Tick {
     pub(super) own_cpu: Duration,
 }
 
-/// All that was seen, as a caller gets it.
-pub(super) fn series(readings: Vec<Reading>, ticks: &[Tick], roles: &[RoleTree]) -> Series {
+/// All that was seen, as a caller gets it. Where no role counts there is no total.
+pub(super) fn series(readings: Vec<Reading>, ticks: &[Tick], roles: &[Role]) -> Series {
     let mut usage = BTreeMap::new();
     let mut total: Option<Usage> = None;
     for role in roles {
-        let own: Vec<&Reading> = readings.iter().filter(|r| r.role == role.name()).collect();
-        let figures = measured(&own, role.usage());
-        total = Some(match total {
-            None => figures.clone(),
-            Some(sum) => added(&sum, &figures),
-        });
-        usage.insert(role.name().to_owned(), figures);
+        let own: Vec<&Reading> = readings.iter().filter(|r| r.role == role.name).collect();
+        let mut figures = measured(&own, role.usage());
+        work::share(&mut figures, role.used());
+        if role.counted {
+            total = Some(match total {
+                None => figures.clone(),
+                Some(sum) => added(&sum, &figures),
+            });
+        }
+        usage.insert(role.name.clone(), figures);
     }
-    let together = together(&readings, ticks);
-    let mut total = measured(
-        &together.iter().collect::<Vec<_>>(),
-        total.unwrap_or_default(),
-    );
-    total.sampler_cpu_seconds = sampler_cpu(ticks);
-    usage.insert(TOTAL.to_owned(), total);
+    if let Some(sums) = total {
+        let counted = || roles.iter().filter(|role| role.counted);
+        let is_counted = |name: &str| counted().any(|role| role.name == name);
+        let together = together(&readings, ticks, is_counted);
+        let mut total = measured(&together.iter().collect::<Vec<_>>(), sums);
+        work::share(&mut total, counted().flat_map(Role::used));
+        total.workers = None;
+        total.sampler_cpu_seconds = sampler_cpu(ticks);
+        usage.insert(TOTAL.to_owned(), total);
+    }
     Series { readings, usage }
 }
 
@@ -66,8 +73,12 @@ fn measured(readings: &[&Reading], mut usage: Usage) -> Usage {
     usage
 }
 
-/// The readings of all roles at one moment, as one. Peaks of a sum are not sums of peaks.
-fn together(readings: &[Reading], ticks: &[Tick]) -> Vec<Reading> {
+/// The readings of all roles that count at one moment, as one. Peaks of a sum are not sums of peaks.
+fn together(
+    readings: &[Reading],
+    ticks: &[Tick],
+    is_counted: impl Fn(&str) -> bool,
+) -> Vec<Reading> {
     let mut rest = readings.iter().peekable();
     let mut all = Vec::with_capacity(ticks.len());
     for tick in ticks {
@@ -82,6 +93,9 @@ fn together(readings: &[Reading], ticks: &[Tick]) -> Vec<Reading> {
             threads: 0,
         };
         while let Some(reading) = rest.next_if(|reading| reading.t_ns == tick.t_ns) {
+            if !is_counted(&reading.role) {
+                continue;
+            }
             sum.rss_bytes += reading.rss_bytes;
             sum.cpu_seconds += reading.cpu_seconds;
             sum.processes += reading.processes;

@@ -49,7 +49,8 @@ pub async fn build(
             nofile: None,
             affinity: None,
             ledger: Some(ledgers.join(format!("build-{}.json", index + 1))),
-            scratch: None,
+            shown: None,
+            secrets: Vec::new(),
         };
         let line = launch.command_line();
         match command(program, launch, build.timeout).await {

@@ -8,6 +8,38 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+/// Of whom an error speaks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Who {
+    /// The server, where it is one process.
+    Server,
+    /// One of its processes, by name.
+    Process(String),
+    /// A service, by name.
+    Service(String),
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Server => f.write_str("the server"),
+            Self::Process(name) => write!(f, "the process `{name}`"),
+            Self::Service(name) => write!(f, "the service `{name}`"),
+        }
+    }
+}
+
+/// What ended while it was needed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fallen {
+    /// Who.
+    pub who: Who,
+    /// How, in words: `exited with 1`.
+    pub exit: String,
+    /// The last lines that it printed.
+    pub log_tail: Vec<String>,
+}
+
 /// Why a server could not be started, did not become ready, or could not be stopped.
 #[derive(Debug)]
 pub enum ServerError {
@@ -22,16 +54,38 @@ pub enum ServerError {
     },
     /// It cannot have its port.
     Port(PortError),
-    /// Its process does not run.
-    Start(StartError),
-    /// It ended before it answered.
-    ExitedEarly {
-        /// How, in words.
-        exit: String,
-        /// When, from its start.
-        after: Duration,
+    /// Its folder could not be made.
+    Scratch {
+        /// Whose.
+        who: Who,
+        /// Why, in a sentence.
+        reason: String,
+    },
+    /// A command that is run for it failed.
+    Command {
+        /// For whom.
+        who: Who,
+        /// `setup` or `prepare`.
+        purpose: &'static str,
+        /// The command.
+        line: String,
+        /// How it ended, in words.
+        reason: String,
         /// The last lines that it printed.
         log_tail: Vec<String>,
+    },
+    /// The place where it should run already is no address.
+    Url(String),
+    /// Its process does not run.
+    Start(StartError),
+    /// It ended before it was ready, or while others were waited for.
+    ExitedEarly {
+        /// Who, and how.
+        fallen: Fallen,
+        /// When, from its start.
+        after: Duration,
+        /// Whether it had been ready.
+        was_ready: bool,
     },
     /// A variable of the caller's environment that it needs is not set.
     NotSet(String),
@@ -40,7 +94,7 @@ pub enum ServerError {
         /// Why it did not.
         first: Box<ServerError>,
         /// What is left.
-        left: StopError,
+        left: Box<ServerError>,
     },
     /// It did not answer in time.
     NotReady(Box<NotReady>),
@@ -65,8 +119,12 @@ pub enum ServerError {
 /// What is known of a server that did not answer in time.
 #[derive(Debug)]
 pub struct NotReady {
-    /// The command that started it.
-    pub command: String,
+    /// Who.
+    pub who: Who,
+    /// The command that started it; none where it ran already.
+    pub command: Option<String>,
+    /// What was waited for.
+    pub wanted: Wanted,
     /// What was asked.
     pub addresses: Vec<SocketAddr>,
     /// For how long.
@@ -79,6 +137,19 @@ pub struct NotReady {
     pub log_tail: Vec<String>,
 }
 
+/// What shows that something is ready.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// An answer.
+    Answer,
+    /// That it takes a connection.
+    Connection,
+    /// That this command succeeds.
+    Command(String),
+    /// That it prints this.
+    Log(String),
+}
+
 impl ServerError {
     /// The step that failed.
     pub fn step(&self) -> Step {
@@ -87,9 +158,17 @@ impl ServerError {
             | Self::Resolve { .. }
             | Self::Port(_)
             | Self::NotSet(_)
+            | Self::Url(_)
+            | Self::Scratch { .. }
+            | Self::Command {
+                purpose: "setup", ..
+            }
             | Self::Start(_) => Step::Start,
             Self::LeftBehind { first, .. } => first.step(),
-            Self::ExitedEarly { .. } | Self::NotReady(_) | Self::Foreign { .. } => Step::Ready,
+            Self::ExitedEarly { .. }
+            | Self::NotReady(_)
+            | Self::Command { .. }
+            | Self::Foreign { .. } => Step::Ready,
             Self::Stop(_) | Self::StillListens { .. } => Step::Stop,
         }
     }
@@ -97,7 +176,8 @@ impl ServerError {
     /// The last lines that the server printed, where they help.
     pub fn log_tail(&self) -> Vec<String> {
         match self {
-            Self::ExitedEarly { log_tail, .. } => log_tail.clone(),
+            Self::ExitedEarly { fallen, .. } => fallen.log_tail.clone(),
+            Self::Command { log_tail, .. } => log_tail.clone(),
             Self::NotReady(what) => what.log_tail.clone(),
             Self::LeftBehind { first, .. } => first.log_tail(),
             _ => Vec::new(),
@@ -114,10 +194,10 @@ impl ServerError {
 
     /// Whether it ended because somebody was faster on its port.
     pub(super) fn is_port_taken(&self) -> bool {
-        let Self::ExitedEarly { log_tail, .. } = self else {
+        let Self::ExitedEarly { fallen, .. } = self else {
             return false;
         };
-        log_tail.iter().any(|line| {
+        fallen.log_tail.iter().any(|line| {
             let line = line.to_ascii_lowercase();
             line.contains("eaddrinuse") || line.contains("address already in use")
         })
@@ -133,12 +213,36 @@ impl fmt::Display for ServerError {
             }
             Self::Port(error) => error.fmt(f),
             Self::Start(error) => error.fmt(f),
-            Self::ExitedEarly { exit, after, .. } => {
-                write!(
-                    f,
-                    "the server {exit} before it answered, {} after its start",
-                    show_duration(*after)
-                )
+            Self::Scratch { who, reason } => write!(f, "{who} has no folder to run in: {reason}"),
+            Self::Command {
+                who,
+                purpose,
+                line,
+                reason,
+                ..
+            } => write!(f, "`{purpose}` of {who} failed: `{line}` {reason}"),
+            Self::Url(reason) => f.write_str(reason),
+            Self::ExitedEarly {
+                fallen,
+                after,
+                was_ready,
+            } => {
+                let Fallen { who, exit, .. } = fallen;
+                let when = show_duration(*after);
+                if *was_ready {
+                    write!(
+                        f,
+                        "{who} {exit} {when} after its start, while others were waited for"
+                    )
+                } else {
+                    let (Who::Server | Who::Process(_)) = who else {
+                        return write!(
+                            f,
+                            "{who} {exit} before it was ready, {when} after its start"
+                        );
+                    };
+                    write!(f, "{who} {exit} before it answered, {when} after its start")
+                }
             }
             Self::NotSet(name) => {
                 write!(
@@ -167,22 +271,33 @@ impl std::error::Error for ServerError {}
 
 impl fmt::Display for NotReady {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "`{}` did not answer on {} within {}",
-            self.command,
-            listed(&self.addresses, " or "),
-            show_duration(self.after)
-        )?;
+        match (&self.who, &self.command) {
+            (Who::Server, Some(command)) => write!(f, "`{command}`")?,
+            (who, Some(command)) => write!(f, "{who}, `{command}`,")?,
+            (who, None) => write!(f, "{who}, which should run already,")?,
+        }
+        let addresses = listed(&self.addresses, " or ");
+        match &self.wanted {
+            Wanted::Answer => write!(f, " did not answer on {addresses}")?,
+            Wanted::Connection => write!(f, " did not listen on {addresses}")?,
+            Wanted::Command(line) => write!(f, " was not ready: `{line}` did not succeed")?,
+            Wanted::Log(text) => write!(f, " did not print {text:?}")?,
+        }
+        write!(f, " within {}", show_duration(self.after))?;
         if let Some(last) = &self.last {
             write!(f, "; last try: {last}")?;
         }
         if self.elsewhere.is_empty() {
             return Ok(());
         }
+        let whose = if self.command.is_some() {
+            "something of it"
+        } else {
+            "something"
+        };
         write!(
             f,
-            "; something of it listens on {}",
+            "; {whose} listens on {}",
             listed(&self.elsewhere, " and ")
         )?;
         let port = |at: &SocketAddr| at.port();
@@ -192,7 +307,9 @@ impl fmt::Display for NotReady {
                 .map(port)
                 .any(|at| at == wanted.port())
         });
-        f.write_str(if on_our_port {
+        f.write_str(if self.command.is_none() {
+            ": set `url` to where it listens"
+        } else if on_our_port {
             ": set `address` to where it listens"
         } else {
             ": it must listen on the port in the environment variable PORT, or `{{ port }}` in its command"

@@ -188,20 +188,30 @@ pub fn inodes_of(pids: impl IntoIterator<Item = u32>) -> (HashSet<u64>, bool) {
 
 /// The process that holds a socket, with its name.
 pub fn holder(inode: u64) -> Option<(u32, String)> {
-    for entry in fs::read_dir("/proc").ok()?.filter_map(Result::ok) {
-        let Some(pid) = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse::<u32>().ok())
-        else {
-            continue;
-        };
-        if inodes_of([pid]).0.contains(&inode) {
-            let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-            return Some((pid, plain(&name)));
-        }
+    let pid = holders(inode).next()?;
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    Some((pid, plain(&name)))
+}
+
+/// All processes that hold a socket, as far as this user may see.
+pub fn holders(inode: u64) -> impl Iterator<Item = u32> {
+    fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(move |pid| inodes_of([*pid]).0.contains(&inode))
+}
+
+/// A port for a process on these addresses: the fixed one, where nobody listens, or one that is free.
+pub fn take(addresses: &[IpAddr], fixed: Option<u16>) -> Result<u16, PortError> {
+    let Some(port) = fixed else {
+        let first = addresses.first().copied();
+        return free_port(first.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)));
+    };
+    for address in addresses {
+        must_be_free(*address, port)?;
     }
-    None
+    Ok(port)
 }
 
 fn socket_inode(fd: &std::path::Path) -> Option<u64> {

@@ -1,15 +1,18 @@
-//! When a server counts as ready: a request to the very address that will be
-//! loaded is answered. Every address of the name is tried, and the one that
-//! answers is kept for the whole trial. While that connection is open it is
-//! proved, from the kernel's tables, that our own processes answer it.
+//! When something counts as ready. A server is, when a request to the very
+//! address that will be loaded is answered: every address of the name is tried,
+//! and the one that answers is kept for the whole trial. What servers lean on
+//! takes a connection, prints a text, or a command says so. While a connection
+//! is open it is proved, from the kernel's tables, that our own processes hold
+//! its other end.
 
 use super::ports::{self, Socket};
 use crate::http::{ExchangeError, Request, exchange};
 use crate::record::Proof;
-use crate::spec::{Fill, Ready};
+use crate::spec::{Fill, Ready, ReadyBy, Text};
 use crate::units::show_duration;
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 
@@ -47,15 +50,14 @@ pub(super) struct Tries {
     pub(super) last: Option<String>,
 }
 
-/// Asks until there is an answer, for as long as the caller lets it. `pids` are
-/// our processes at the moment it is called.
+/// Asks until there is an answer, for as long as the caller lets it. `proof` tells who gave it.
 pub(super) async fn answer(
     addresses: &[SocketAddr],
     authority: &str,
     headers: &[(String, String)],
     ready: &Ready,
     fill: &Fill,
-    pids: impl Fn() -> Vec<u32>,
+    proof: impl Fn(SocketAddr, &TcpStream) -> Result<Proof, Foreign>,
     tries: &mut Tries,
 ) -> Result<Answer, Foreign> {
     let request = Request {
@@ -80,7 +82,7 @@ pub(super) async fn answer(
             match asked {
                 Ok(Ok((status, stream))) if takes(ready.status, status) => {
                     let at = Instant::now();
-                    let proof = prove(*address, &stream, &pids)?;
+                    let proof = proof(*address, &stream)?;
                     return Ok(Answer {
                         address: *address,
                         proof,
@@ -115,13 +117,7 @@ fn takes(wanted: Option<u16>, status: u16) -> bool {
 }
 
 async fn ask(address: SocketAddr, request: &[u8]) -> Result<(u16, TcpStream), String> {
-    let mut stream = TcpStream::connect(address)
-        .await
-        .map_err(|error| error.to_string())?;
-    // A connection to a closed port of the kernel's own range can meet itself.
-    if stream.local_addr().ok() == stream.peer_addr().ok() {
-        return Err(io::Error::from(io::ErrorKind::ConnectionRefused).to_string());
-    }
+    let mut stream = connect(address).await?;
     match exchange(&mut stream, request, false, BODY_CAP).await {
         Ok(response) => Ok((response.status, stream)),
         Err(ExchangeError::TooLarge { status, .. }) => Ok((status, stream)),
@@ -129,9 +125,92 @@ async fn ask(address: SocketAddr, request: &[u8]) -> Result<(u16, TcpStream), St
     }
 }
 
+async fn connect(address: SocketAddr) -> Result<TcpStream, String> {
+    let stream = TcpStream::connect(address)
+        .await
+        .map_err(|error| error.to_string())?;
+    if meets_itself(&stream) {
+        return Err(io::Error::from(io::ErrorKind::ConnectionRefused).to_string());
+    }
+    Ok(stream)
+}
+
+/// Whether both ends of a connection are the same: one to a closed port of the kernel's own range can meet
+/// itself.
+pub(super) fn meets_itself(stream: &TcpStream) -> bool {
+    stream.local_addr().ok() == stream.peer_addr().ok()
+}
+
+/// Connects until one of the addresses takes a connection, for as long as the caller lets it.
+pub(super) async fn connection(
+    addresses: &[SocketAddr],
+    pids: impl Fn() -> Vec<u32>,
+    tries: &mut Tries,
+) -> Result<Answer, Foreign> {
+    let mut pause = PAUSES.0;
+    loop {
+        for address in addresses {
+            match tokio::time::timeout(PATIENCE, connect(*address)).await {
+                Ok(Ok(stream)) => {
+                    let at = Instant::now();
+                    let proof = prove(*address, &stream, &pids)?;
+                    return Ok(Answer {
+                        address: *address,
+                        proof,
+                        at,
+                    });
+                }
+                Ok(Err(reason)) => tries.last = Some(format!("{address}: {reason}")),
+                Err(_) => tries.last = Some(format!("{address} takes no connection")),
+            }
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(PAUSES.1);
+    }
+}
+
+/// Reads what a process prints until there is a text in it.
+pub(super) async fn printed(log: &Path, text: &str) {
+    let mut pause = PAUSES.0;
+    loop {
+        let bytes = std::fs::read(log).unwrap_or_default();
+        if String::from_utf8_lossy(&bytes).contains(text) {
+            return;
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(PAUSES.1);
+    }
+}
+
+/// Runs a command until it succeeds; `run` does it once.
+pub(super) async fn success<F>(run: impl Fn() -> F, tries: &mut Tries)
+where
+    F: Future<Output = Result<(), String>>,
+{
+    let mut pause = PAUSES.0;
+    loop {
+        match run().await {
+            Ok(()) => return,
+            Err(reason) => tries.last = Some(format!("it {reason}")),
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(PAUSES.1);
+    }
+}
+
+/// The texts of a condition that are filled when it is looked at.
+pub(super) fn texts(ready: &Ready) -> impl Iterator<Item = &Text> {
+    let (words, log): (&[Text], Option<&Text>) = match &ready.by {
+        Some(ReadyBy::Command(words)) => (words, None),
+        Some(ReadyBy::Log(text)) => (&[], Some(text)),
+        Some(ReadyBy::Tcp) | None => (&[], None),
+    };
+    words.iter().chain(log).chain([&ready.path])
+}
+
 /// That every socket which could have taken this connection is ours, and that
 /// its other end is too.
-fn prove(
+pub(super) fn prove(
     address: SocketAddr,
     stream: &TcpStream,
     pids: &impl Fn() -> Vec<u32>,
@@ -188,4 +267,38 @@ fn look(
     } else {
         Proof::Unproved
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use tokio::net::TcpSocket;
+
+    #[tokio::test]
+    async fn a_connection_that_meets_itself_is_no_server() {
+        // A port of its own, which nobody listens on while it is connected to.
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = socket.local_addr().unwrap();
+        let stream = socket.connect(address).await.unwrap();
+        assert!(meets_itself(&stream));
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap())
+            .await
+            .unwrap();
+        assert!(!meets_itself(&stream));
+    }
+
+    #[tokio::test]
+    async fn a_foreign_listener_is_named() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut tries = Tries::default();
+        let ours = connection(&[address], || vec![std::process::id()], &mut tries).await;
+        assert_eq!(ours.unwrap().proof, Proof::Proved);
+        let foreign = connection(&[address], Vec::new, &mut tries).await;
+        let holder = foreign.unwrap_err().holder.unwrap();
+        assert_eq!(holder.0, std::process::id());
+    }
 }

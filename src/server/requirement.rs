@@ -85,7 +85,8 @@ pub async fn probe(
         nofile: None,
         affinity: None,
         ledger: None,
-        scratch: None,
+        shown: None,
+        secrets: Vec::new(),
     };
     let line = launch.command_line();
     let output = command(program, launch, PROBE_TIMEOUT)

@@ -1,10 +1,11 @@
 //! What the trials of a cell say together: the median over repetitions with every value kept,
-//! ratios to the baseline, how many digits a figure carries, and whether one trial's figures may
-//! count at all. All of it is arithmetic on records, without any I/O.
+//! ratios to the baseline, how many digits a figure carries, whether one trial's figures may
+//! count at all, and what they look like. All of it is arithmetic on records, without any I/O.
 
 mod configured;
 mod effect;
 mod figures;
+mod hints;
 mod limits;
 mod power;
 mod seen;
@@ -13,6 +14,7 @@ mod validity;
 
 pub use effect::{Effect, Hidden, Pair, effect, pairs};
 pub use figures::{digits, median};
+pub use hints::{Hint, hints};
 pub use limits::{generator_limited, unsteady};
 pub use power::{findable_spread, least_trials, needed_trials};
 pub use summary::{

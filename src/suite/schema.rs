@@ -465,7 +465,7 @@ macro_rules! with_setting_keys {
             pub(super) revision: Opt<String>,
             /// Request headers; they merge by name.
             #[schemars(extend("examples" = [{"accept-encoding": "gzip"}]))]
-            #[schemars(extend("propertyNames" = shapes::headers()))]
+            #[schemars(extend("propertyNames" = shapes::sent_headers()))]
             #[serde(default)]
             pub(super) headers: Entries<Spanned<String>>,
             /// The request target.
@@ -610,7 +610,7 @@ macro_rules! with_request_keys {
             pub(super) path: Opt<String>,
             /// Request headers, in this order and case. Host and Content-Length are added.
             #[schemars(extend("examples" = [{"accept-encoding": "gzip"}]))]
-            #[schemars(extend("propertyNames" = shapes::headers()))]
+            #[schemars(extend("propertyNames" = shapes::sent_headers()))]
             #[serde(default)]
             pub(super) headers: Entries<Spanned<String>>,
             /// The body.

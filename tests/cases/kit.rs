@@ -582,7 +582,7 @@ pub(crate) fn without_node() -> bool {
 
 /// A tool that could be installed is not there: said aloud, or a failure where
 /// `HOTLAP_TEST_STRICT` is set. Always true.
-fn missing(why: &str) -> bool {
+pub(crate) fn missing(why: &str) -> bool {
     let strict = std::env::var_os("HOTLAP_TEST_STRICT").is_some_and(|value| value == "1");
     assert!(
         !strict,

@@ -13,3 +13,4 @@ mod figures;
 mod kill;
 mod life;
 mod publish;
+mod servers;

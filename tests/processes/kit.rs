@@ -46,7 +46,8 @@ impl Place {
             nofile: None,
             affinity: None,
             ledger: Some(self.path().join("ledgers/server.json")),
-            scratch: None,
+            shown: None,
+            secrets: Vec::new(),
         }
     }
 

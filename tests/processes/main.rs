@@ -8,3 +8,4 @@ mod kit;
 mod sampling;
 mod start;
 mod stop;
+mod trees;

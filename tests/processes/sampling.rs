@@ -4,7 +4,7 @@
 use crate::kit::{Place, start, until, without_python};
 use hotlap::process::Guard;
 use hotlap::record::{Phase, Reading};
-use hotlap::sample::{Checkpoint, Root, Sampler, Series};
+use hotlap::sample::{Checkpoint, Root, Sampler, Series, Tree};
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,8 @@ const MIB: u64 = 1 << 20;
 fn sample(guard: &Guard, milliseconds: u64) -> Sampler {
     let root = Root {
         role: "server".into(),
-        guard_pid: guard.guard_pid(),
+        tree: Tree::UnderGuard(guard.guard_pid()),
+        counted: true,
     };
     Sampler::start(
         vec![root],
@@ -241,7 +242,8 @@ async fn several_roles_are_kept_apart_and_added_up() {
     let sampler = sample(&first, 10);
     sampler.watch(Root {
         role: "database".into(),
-        guard_pid: second.guard_pid(),
+        tree: Tree::UnderGuard(second.guard_pid()),
+        counted: true,
     });
     until("all processes", || sampler.latest().processes >= 4);
     sampler.checkpoint(Checkpoint::Idle);

@@ -36,8 +36,10 @@ async fn a_tree_that_listens_ends_politely() {
         polite: true,
         killed: 0,
         survivors: Vec::new(),
+        printed: stopped.printed,
     };
     assert_eq!(stopped, polite);
+    assert!(stopped.printed >= 4, "`bye` and a line end: {stopped:?}");
     // The shell in the background may add that it was terminated.
     assert!(hotlap::process::tail(&launch.log, 5).contains(&"bye".to_owned()));
     assert!(!launch.ledger.unwrap().exists());

@@ -328,6 +328,7 @@ fn usage(pace: &Pace, draw: &mut fastrand::Rng) -> Usage {
         threads: 11,
         pids_seen: 1,
         sampler_cpu_seconds: Some(0.02),
+        ..Usage::default()
     }
 }
 
@@ -337,6 +338,7 @@ fn trial(spec: &Cell, repetition: u32, draw: &mut fastrand::Rng) -> Trial {
         exit: "exited with 0".to_owned(),
         polite: true,
         killed: 0,
+        printed_bytes: None,
     };
     Trial {
         observed: None,

@@ -72,8 +72,13 @@ pub(in crate::suite) fn variables() -> Value {
     json!({ "pattern": VARIABLE })
 }
 
-/// What headers may be called; two follow from the body.
+/// What headers may be called.
 pub(in crate::suite) fn headers() -> Value {
+    json!({ "pattern": HEADER })
+}
+
+/// What headers of a request may be called; two follow from the body.
+pub(in crate::suite) fn sent_headers() -> Value {
     json!({
         "pattern": HEADER,
         "not": { "pattern": "^([Cc][Oo][Nn][Tt][Ee][Nn][Tt]-[Ll][Ee][Nn][Gg][Tt][Hh]|[Tt][Rr][Aa][Nn][Ss][Ff][Ee][Rr]-[Ee][Nn][Cc][Oo][Dd][Ii][Nn][Gg])$" }

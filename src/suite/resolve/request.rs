@@ -15,7 +15,7 @@ impl Resolver {
         let template = request
             .template
             .map(|template| At::new(*template.get_ref(), template.span()));
-        let headers = self.headers(request.headers, Place::Own);
+        let headers = self.sent_headers(request.headers, Place::Own);
         let body = self.body(request.body, request.body_file, request.json);
         if template.as_ref().is_some_and(|template| template.value)
             && let Some(Body::Text(text) | Body::Json(text)) = body.as_ref().map(|body| &body.value)
@@ -122,7 +122,29 @@ impl Resolver {
         template
     }
 
-    pub(super) fn headers(
+    /// Headers that are sent. What frames a request is not among them; a response may be expected to have it.
+    pub(super) fn sent_headers(
+        &mut self,
+        headers: Entries<Spanned<String>>,
+        place: Place,
+    ) -> Vec<(At<String>, Template)> {
+        for (name, _) in &headers.0 {
+            let framing = ["content-length", "transfer-encoding"];
+            if framing.contains(&name.get_ref().to_ascii_lowercase().as_str()) {
+                self.say(
+                    Diagnostic::error(
+                        code::BAD_REQUEST,
+                        format!("`{}` follows from the body", name.get_ref()),
+                        name.span(),
+                    )
+                    .help("take it out; hotlap sends the right one"),
+                );
+            }
+        }
+        self.headers(headers, place)
+    }
+
+    fn headers(
         &mut self,
         headers: Entries<Spanned<String>>,
         place: Place,
@@ -155,17 +177,6 @@ impl Resolver {
                         "a header's value is one line",
                         text.span(),
                     ));
-                }
-                let framing = ["content-length", "transfer-encoding"];
-                if framing.contains(&name.get_ref().to_ascii_lowercase().as_str()) {
-                    self.say(
-                        Diagnostic::error(
-                            code::BAD_REQUEST,
-                            format!("`{}` follows from the body", name.get_ref()),
-                            name.span(),
-                        )
-                        .help("take it out; hotlap sends the right one"),
-                    );
                 }
                 let span = name.span();
                 (At::new(name.into_inner(), span), self.template(text, place))

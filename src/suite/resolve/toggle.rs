@@ -209,7 +209,7 @@ impl Resolver {
             args: setting.args.map(|args| self.arguments(args, place)),
             load: LoadKeys {
                 path: setting.path.map(|path| self.request_path(path, place)),
-                headers: self.headers(setting.headers, place),
+                headers: self.sent_headers(setting.headers, place),
                 connections: self.connections(setting.connections),
                 pace: self
                     .rate(setting.rate)
