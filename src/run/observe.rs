@@ -51,7 +51,9 @@ fn serving(front: &ProcessSpec, server: &Server, port: u16) -> Option<Serving> {
         .collect();
     variables.extend(front.unset_env.iter().map(|name| (name.clone(), None)));
     let words: Vec<String> = front.command.iter().map(|word| word.fill(fill)).collect();
-    let passing = [fill.dir.clone(), port.to_string()];
+    let ports = fill.ports.values().flatten().chain(fill.services.values());
+    let mut passing = vec![fill.dir.clone(), port.to_string()];
+    passing.extend(ports.map(u16::to_string));
     let wanted = Wanted {
         variables: &variables,
         words: &words,
