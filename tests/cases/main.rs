@@ -9,6 +9,7 @@ mod kit;
 mod answers;
 mod command;
 mod figures;
+mod hints;
 mod kill;
 mod life;
 mod publish;
