@@ -131,7 +131,7 @@ fn state(pid: u32, passing: &[String]) -> Option<Vec<Vec<u8>>> {
     Some(parts)
 }
 
-/// The nice value of a process: field 19 of proc_pid_stat(5), counted behind the name in its parentheses.
+/// The nice value of a process: field 19 of `proc_pid_stat(5)`, counted behind the name in its parentheses.
 fn nice(stat: &[u8]) -> Option<Vec<u8>> {
     let close = stat.iter().rposition(|byte| *byte == b')')?;
     let fields = stat[close + 1..].split(|byte| *byte == b' ');

@@ -16,19 +16,24 @@ pub(super) fn caution(pair: Pair<'_, '_>) -> Option<String> {
     match effect(pair.of, pair.to) {
         Effect::Unknown | Effect::Proved | Effect::Seen(_) => None,
         Effect::OnlyConfigured(hidden) => Some(format!(
-            "{of} and {to} differ in {}, and in nothing that can be seen from outside: {}.{} An \"expect\" would \
+            "{of} and {to} differ in {}, and in nothing that can be seen from outside: {}. An \"expect\" would \
              prove the effect.",
             listed(&hidden.reached),
-            same(&hidden),
-            lost(&hidden, " Beside that, ")
+            seen(&hidden),
         )),
         Effect::Nothing(hidden) => Some(format!(
-            "No observable effect, so {of} and {to} are not compared: {}. Whatever lies between their figures is \
-             chance.{}",
-            same(&hidden),
-            lost(&hidden, " ")
+            "No observable effect, so {of} and {to} are not compared, and whatever lies between their figures is \
+             chance: {}.",
+            seen(&hidden),
         )),
     }
+}
+
+/// What is the same, and what did not reach the server.
+fn seen(hidden: &Hidden) -> String {
+    let lost = hidden.lost.iter().map(String::as_str);
+    let said: Vec<&str> = std::iter::once(same(hidden)).chain(lost).collect();
+    said.join("; ")
 }
 
 fn same(hidden: &Hidden) -> &'static str {
@@ -37,21 +42,6 @@ fn same(hidden: &Hidden) -> &'static str {
     } else {
         "answers, headers, sizes and numbers of processes are the same"
     }
-}
-
-/// What did not reach the server, in a sentence that begins like this.
-fn lost(hidden: &Hidden, begin: &str) -> String {
-    if hidden.lost.is_empty() {
-        return String::new();
-    }
-    let mut words = hidden.lost.join("; ");
-    if begin.trim().is_empty()
-        && let Some(letter) = words.get_mut(..1)
-        && !hidden.lost[0].contains(char::is_uppercase)
-    {
-        letter.make_ascii_uppercase();
-    }
-    format!("{begin}{words}.")
 }
 
 /// `a, b and c`.

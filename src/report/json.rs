@@ -144,7 +144,7 @@ fn values(spread: &Spread) -> Vec<Value> {
 /// What the toggles do by which a cell departs from its baseline; null where nothing is known.
 fn effect_json(effect: &Effect) -> Value {
     match effect.word() {
-        Some(word) => json!({ "seen": word, "what": effect.words() }),
+        Some(word) => json!({ "kind": word, "what": effect.words() }),
         None => Value::Null,
     }
 }

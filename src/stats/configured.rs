@@ -188,13 +188,20 @@ fn front(sides: &[Side<'_>; 2]) -> Vec<Setting> {
     settings
 }
 
-/// What the suite says of a variable; none is nothing.
-fn said<'a>(process: &'a ProcessSpec, name: &str) -> Option<Option<&'a Text>> {
+/// What the suite says of a variable.
+#[derive(PartialEq, Eq)]
+enum Said<'a> {
+    Nothing,
+    TakenAway,
+    Set(&'a Text),
+}
+
+fn said<'a>(process: &'a ProcessSpec, name: &str) -> Said<'a> {
     if process.unset_env.iter().any(|unset| unset == name) {
-        return Some(None);
+        return Said::TakenAway;
     }
     let found = process.env.iter().find(|(own, _)| own == name);
-    found.map(|(_, value)| Some(value))
+    found.map_or(Said::Nothing, |(_, value)| Said::Set(value))
 }
 
 fn environment(sides: &[Side<'_>; 2], same_start: Option<bool>) -> Vec<Setting> {
@@ -211,7 +218,11 @@ fn environment(sides: &[Side<'_>; 2], same_start: Option<bool>) -> Vec<Setting> 
     for name in names {
         let whys: Vec<Option<String>> = sides
             .iter()
-            .filter_map(|side| Some(why_lost(name, said(side.process, name)?, side)))
+            .filter_map(|side| match said(side.process, name) {
+                Said::Nothing => None,
+                Said::TakenAway => Some(why_lost(name, false, side)),
+                Said::Set(_) => Some(why_lost(name, true, side)),
+            })
             .collect();
         match (whys.iter().any(Option::is_none), same_start) {
             (true, Some(true)) => lost.push(format!(
@@ -238,17 +249,17 @@ fn environment(sides: &[Side<'_>; 2], same_start: Option<bool>) -> Vec<Setting> 
 }
 
 /// Why what the suite says of a variable did not reach what serves; none where it did, or may have.
-fn why_lost(name: &str, said: Option<&Text>, side: &Side<'_>) -> Option<String> {
+fn why_lost(name: &str, is_set: bool, side: &Side<'_>) -> Option<String> {
     let label = &side.label;
-    match (side.seen.variable(name), said) {
+    match (side.seen.variable(name), is_set) {
         (Variable::Unknown | Variable::Arrived, _) => None,
-        (Variable::Missing, Some(_)) => Some(format!(
+        (Variable::Missing, true) => Some(format!(
             "{name} is set for {label}, but the process that serves has no such variable"
         )),
-        (Variable::Changed, Some(_)) => Some(format!(
+        (Variable::Changed, true) => Some(format!(
             "{name} is set for {label}, but the process that serves has another value of it"
         )),
-        (_, None) => Some(format!(
+        (_, false) => Some(format!(
             "{name} is taken away for {label}, but the process that serves still has it"
         )),
     }

@@ -7,6 +7,9 @@ use crate::spec::{Axis, Choice, ProcessSpec, Ready, RunSettings, Text};
 use crate::stats::State;
 use std::time::Duration;
 
+/// Something else that was seen.
+type Change = fn(&mut Observed);
+
 /// A cell with a value of the toggle `mode`, and what was seen of its trials.
 struct Case {
     cell: Cell,
@@ -208,7 +211,7 @@ fn nothing(effect: &Effect) -> String {
 
 #[test]
 fn what_is_seen_to_differ_is_an_effect() {
-    let cases: [(fn(&mut Observed), &str); 7] = [
+    let cases: [(Change, &str); 7] = [
         (|seen| seen.status = 304, "the status (200 and 304)"),
         (
             |seen| drop(seen.headers.insert("x".to_owned(), "1".to_owned())),

@@ -107,7 +107,7 @@ fn the_servers_own_chunks_too() {
 
 /// A server whose answers break after the first ones, so that the load meets it and not the check.
 fn later(bytes: &str) -> Behaviour {
-    Behaviour::good().from(20, bytes).closing()
+    Behaviour::good().from(21, bytes).closing()
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn broken_framing_is_an_error_of_its_kind() {
     for (name, _, kind) in cases {
         let (trial, reasons) = outcome.invalid(name);
         let load = trial.load.unwrap();
-        // Two requests came before the load.
+        // Three requests came before the load.
         assert_eq!(load.counts.succeeded, 17, "{name}: {load:?}");
         assert_eq!(
             load.errors.get(&kind),
@@ -295,8 +295,8 @@ fn an_expected_error_page_is_a_success() {
 #[test]
 fn answers_that_turn_bad_are_counted_apart() {
     let outcome = Suite::new()
-        .fixture("s500", &Behaviour::good().from(301, &status(500)))
-        .fixture("s429", &Behaviour::good().from(301, &status(429)))
+        .fixture("s500", &Behaviour::good().from(302, &status(500)))
+        .fixture("s429", &Behaviour::good().from(302, &status(429)))
         .fixture("good", &Behaviour::good())
         .load("many", "requests = 600\nwarmup = '0s'")
         .run()
@@ -304,7 +304,7 @@ fn answers_that_turn_bad_are_counted_apart() {
     for code in [500, 429] {
         let (trial, reasons) = outcome.invalid(&format!("s{code}"));
         let load = trial.load.unwrap();
-        // Readiness and the check took two of the good ones.
+        // Readiness and the two looks at an answer took three of the good ones.
         assert_eq!(load.statuses, [(200, 298), (code, 302)].into());
         assert_eq!(load.counts.succeeded, 298);
         assert_eq!(load.errors, [(ErrorKind::Status, 302)].into());

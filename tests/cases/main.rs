@@ -8,6 +8,7 @@ mod kit;
 
 mod answers;
 mod command;
+mod effect;
 mod figures;
 mod hints;
 mod kill;
