@@ -62,7 +62,7 @@ fn strength(hint: &Hint) -> f64 {
 fn said(hint: &Hint, among: &str, cell: &CellSummary<'_>) -> String {
     match hint {
         Hint::DelayedAck => format!(
-            "Nearly every response took about 40 ms {among}: that is how long a client waits before it acknowledges \
+            "Most responses took about 40 ms {among}: that is how long a client waits before it acknowledges \
              a part of a response, and a server that writes head and body apart waits for it before it sends the rest. \
              Set TCP_NODELAY in the server, or write both at once; the figures tell of this timer and not of its work."
         ),

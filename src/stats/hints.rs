@@ -8,12 +8,12 @@ use crate::spec::LoadSpec;
 use hdrhistogram::Histogram as Hdr;
 use std::time::Duration;
 
-/// Where a delayed acknowledgement shows, which Linux sends after 40 ms: this share and that one of the
-/// service times lie within these bounds. Not the least of them, since the first segments of a
-/// connection are acknowledged at once.
+/// Where a delayed acknowledgement shows, which Linux sends after 40 ms or a tick of its clock later:
+/// service times from this share of them to that lie within these bounds.
 const DELAYED_ACK: (Duration, Duration) = (Duration::from_millis(38), Duration::from_millis(48));
-/// The shares.
-const DELAYED_ACK_SHARES: (f64, f64) = (0.1, 0.9);
+/// The shares. Not the least time, since the first segments of a connection are acknowledged at once; and not the
+/// longest quarter, which waits for its turn where the machine is busy.
+const DELAYED_ACK_SHARES: (f64, f64) = (0.1, 0.75);
 /// What has waited for the timer after which a SYN that was dropped is sent again, 1 s and then 2 s more, takes from
 /// a little less to a little more.
 const SYN_RETRY: [(Duration, Duration); 2] = [
@@ -36,7 +36,7 @@ const SAMPLER: f64 = 0.02;
 /// Something that a trial's figures look like.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Hint {
-    /// Nearly every response waited for a delayed acknowledgement.
+    /// Most responses waited for a delayed acknowledgement.
     DelayedAck,
     /// Connects and responses waited for the timer by which a SYN is sent again.
     SynRetries {

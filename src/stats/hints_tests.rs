@@ -60,19 +60,19 @@ fn of(load: Load) -> Vec<Hint> {
 
 #[test]
 fn forty_milliseconds_are_a_delayed_acknowledgement() {
-    let flat = served(&[(1, 50), (38, 400), (47, 460), (90, 90)]);
+    let flat = served(&[(1, 50), (38, 400), (47, 310), (90, 240)]);
     assert_eq!(of(flat.clone()), [Hint::DelayedAck]);
     let anew = LoadSpec {
         keep_alive: false,
         ..LoadSpec::default()
     };
     assert_eq!(hints(&trial(flat), &anew), []);
-    // More than a tenth is quicker, or longer.
-    assert_eq!(of(served(&[(1, 150), (44, 850)])), []);
-    assert_eq!(of(served(&[(44, 850), (49, 150)])), []);
+    // More than a tenth is quicker, or more than a quarter takes longer.
+    assert_eq!(of(served(&[(1, 110), (44, 890)])), []);
+    assert_eq!(of(served(&[(44, 740), (49, 260)])), []);
     assert_eq!(of(served(&[(37, 1000)])), []);
-    // Too few for a tenth of them to be known.
-    assert_eq!(of(served(&[(44, 99)])), []);
+    // Too few for a quarter of them to be known.
+    assert_eq!(of(served(&[(44, 39)])), []);
 }
 
 #[test]

@@ -430,7 +430,7 @@ impl Demo {
             .spawn()
             .unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap())
+        BufReader::new(child.stderr.take().unwrap())
             .read_line(&mut line)
             .unwrap();
         let port = line

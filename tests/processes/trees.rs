@@ -338,7 +338,7 @@ fn a_server_that_runs_already_is_itself_with_its_descendants() {
         "burn(0.5)
 if os.fork() == 0:
   block = bytearray(b'x') * (64 << 20)
-  wait('go'); burn(0.5); tell('done')
+  tell('held'); wait('go'); burn(0.5); tell('done')
   sys.stdin.read(); os._exit(0)
 ready, told = os.pipe()
 middle = os.fork()
@@ -354,6 +354,7 @@ tell('orphaned')
 sys.stdin.read()",
     );
     let stranger = Stranger::start(&place, &script);
+    place.wait_for("held");
     place.wait_for("up");
     let sampler = watch(vec![from(stranger.0.id())], 10);
     sampler.checkpoint(Checkpoint::Idle);
