@@ -62,8 +62,8 @@ fn strength(hint: &Hint) -> f64 {
 fn said(hint: &Hint, among: &str, cell: &CellSummary<'_>) -> String {
     match hint {
         Hint::DelayedAck => format!(
-            "Most responses took about 40 ms {among}: that is how long a client waits before it acknowledges \
-             a part of a response, and a server that writes head and body apart waits for it before it sends the rest. \
+            "Most responses took about 40 ms {among}, as with a delayed acknowledgement: so long a client waits before it \
+             acknowledges a part of a response, and a server that writes head and body apart waits for that before it sends the rest. \
              Set TCP_NODELAY in the server, or write both at once; the figures tell of this timer and not of its work."
         ),
         Hint::SynRetries {
@@ -136,8 +136,8 @@ fn syn_retries(connects: u64, responses: u64, among: &str) -> String {
         .collect();
     format!(
         "{} took about 1 s or 3 s {among}, far more than took a little less or a little more: so long the kernel waits \
-         before it sends the first packet of a connection again that was dropped, as happens where the server's accept queue \
-         is full. The highest latencies then tell of this timer and not of the server. Give its listen call a longer \
+         after a lost SYN before it sends that first packet of a connection again, and one is lost where the server's accept \
+         queue is full. The highest latencies then tell of this timer and not of the server. Give its listen call a longer \
          backlog (and the machine a larger net.core.somaxconn), or open fewer connections at once.",
         capital(&what.join(" and "))
     )

@@ -2,39 +2,6 @@
 
 use crate::kit::{Suite, without_python};
 
-/// Head and body in writes of their own, with Nagle's algorithm as a socket has it by itself.
-const APART: &str = "\
-import os, socket, threading
-def serve(k):
-  while k.recv(4096):
-    k.send(b'HTTP/1.1 200 OK\\r\\nContent-Length: 5\\r\\n\\r\\n'); k.send(b'he'); k.send(b'llo')
-s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-s.bind(('127.0.0.1', int(os.environ['PORT']))); s.listen(128)
-while 1: threading.Thread(target=serve, args=(s.accept()[0],), daemon=True).start()
-";
-
-#[test]
-fn forty_milliseconds_of_waiting_are_explained() {
-    if without_python() {
-        return;
-    }
-    let outcome = Suite::new()
-        .setting("warmup", "'300ms'")
-        .python("apart", APART, "")
-        .load("steady", "duration = '500ms'\nconnections = 20")
-        .run()
-        .exits(0);
-    let service = outcome.valid("apart").load.unwrap().service.unwrap();
-    let middle = service.quantile(0.5).unwrap();
-    assert!((38_000_000..48_000_000).contains(&middle), "{middle} ns");
-    let markdown = outcome.markdown();
-    assert!(
-        markdown.contains("Most responses took about 40 ms in 1 of 1 valid trial")
-            && markdown.contains("TCP_NODELAY"),
-        "{markdown}"
-    );
-}
-
 /// Every answer prints 64 KiB.
 const PRINTS: &str = "\
 import os, socket, threading
