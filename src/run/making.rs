@@ -156,14 +156,15 @@ fn questions(spec: &Spec, builds: &Builds) -> Vec<Question> {
         };
         let tells_apart =
             |toggle: &&Choice| others().any(|(_, other)| !other.toggles.contains(toggle));
-        let toggles: String = cell
-            .toggles
-            .iter()
-            .filter(tells_apart)
-            .map(|choice| format!("/{}={}", choice.toggle, choice.value))
-            .collect();
+        let names = std::iter::once(question.whose.clone()).chain(
+            cell.toggles
+                .iter()
+                .filter(tells_apart)
+                .map(|choice| format!("{}={}", choice.toggle, choice.value)),
+        );
+        let names: Vec<String> = names.collect();
         all.push(Question {
-            whose: format!("{}{toggles} (server)", question.whose),
+            whose: format!("{} (server)", names.join("/")),
             ..question.clone()
         });
     }
