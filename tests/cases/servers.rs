@@ -191,11 +191,7 @@ fn a_worker_that_dies_takes_the_trial_down_by_its_name() {
         "{load:?}"
     );
     assert_eq!(trial.stops.len(), 2);
-    assert!(
-        outcome
-            .markdown()
-            .contains("the process `helper` exited with 7")
-    );
+    assert!(outcome.markdown().contains("exited with 7"));
 }
 
 #[test]
