@@ -20,6 +20,11 @@ pub(super) const CPUS_TO_SEPARATE: usize = 4;
 /// With fewer readings of the measured phase a peak may lie between two of them.
 const ENOUGH_READINGS: usize = 10;
 
+/// With fewer rows each is named,
+const ROWS_TO_SHORTEN: usize = 5;
+/// and where more than this are left out, those that are not.
+const ROWS_LEFT_OUT: usize = 2;
+
 /// One sentence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Caution {
@@ -73,7 +78,29 @@ pub(super) fn all(
             }
         }
     }
+    let rows: Vec<String> = cells
+        .iter()
+        .filter(|cell| cell.state == State::Measured)
+        .map(|cell| naming.title(cell.cell))
+        .collect();
+    for caution in &mut cautions {
+        shorten(caution, &rows);
+    }
     cautions
+}
+
+/// Names the rows that are left out where a caution holds for nearly all.
+fn shorten(caution: &mut Caution, rows: &[String]) {
+    if rows.len() < ROWS_TO_SHORTEN || caution.cells.len() + ROWS_LEFT_OUT < rows.len() {
+        return;
+    }
+    let left_out = rows.iter().filter(|row| !caution.cells.contains(row));
+    let left_out: Vec<&str> = left_out.map(String::as_str).collect();
+    caution.cells = vec![if left_out.is_empty() {
+        "all rows".to_owned()
+    } else {
+        format!("all rows but {}", left_out.join(" and "))
+    }];
 }
 
 fn of_run(input: &Input<'_>, cells: &[CellSummary<'_>]) -> Vec<String> {

@@ -41,7 +41,8 @@ pub(super) fn range(metric: &Metric, spread: &Spread) -> String {
     if spread.values.len() < 2 {
         return NONE.to_owned();
     }
-    let digits = digits(&spread.plain()).max(3);
+    // As many as the median has, or it could seem to lie outside.
+    let digits = digits(&spread.plain());
     let low = value(metric, spread.min, digits);
     let high = value(metric, spread.max, digits);
     if low == high {
