@@ -25,12 +25,7 @@ env = { WHO = "{{ server }}", TOKEN = "{{ env.HOME }}" }
 [servers.absent]
 command = "true"
 requires = ["no-such-tool"]
-[runtimes.node]
-versions = ["20"]
-build = ["make-node {{ cache }}"]
-bin = ["{{ cache }}/node"]
 [servers.many]
-runtime = "node-20"
 front = "proxy"
 [servers.many.processes.app]
 command = "app --port {{ port }}"
@@ -42,6 +37,9 @@ needs = ["app"]
 servers = ["demo"]
 values = ["on", "off"]
 args = "--delay={{ '1ms' if value == 'on' else '0ms' }}"
+[[overrides]]
+when = { server = "many" }
+set.http = "2"
 [loads.steady]
 requests = 100
 connections = 2
@@ -99,7 +97,7 @@ fn a_plan_is_a_tree_with_times_skips_and_the_order() {
             "  (baseline)  [1]\n└─ mode=off\n   ├─ @steady ",
             "absent\n│  $ true\n└─ @steady @paced skipped: no-such-tool is not on the PATH; make no-such-tool\n",
             "[1] this version of hotlap does not carry out open loops (`rate`)\n",
-            "[2] this version of hotlap does not carry out runtimes\n",
+            "[2] this version of hotlap does not carry out HTTP/2\n",
             "steady: 3 cells, 6 trials, about ",
             "need at least 8 trials a cell to name one difference; there are cells with 2",
             "8 trials a cell would find a change of 2.0 %",
@@ -121,7 +119,7 @@ fn one_cell_is_shown_whole() {
         &text,
         &[
             "many@paced#",
-            "skipped    this version of hotlap does not carry out runtimes, open loops",
+            "skipped    this version of hotlap does not carry out open loops (`rate`), HTTP/2",
             "process    app, 2 of it, beside it",
             "command  app --port {{ port }}",
             "ready    its port takes a connection within 30s",
@@ -167,7 +165,7 @@ fn the_json_of_a_plan_has_every_cell_and_every_trial() {
     assert_eq!(cells.len(), 4);
     assert_eq!(cells[2]["skip"]["install"], "make no-such-tool");
     assert_eq!(cells[0]["beyond"], serde_json::Value::Null);
-    assert!(cells[3]["beyond"].as_str().unwrap().contains("runtimes"));
+    assert!(cells[3]["beyond"].as_str().unwrap().contains("HTTP/2"));
     let trials = plan["trials"].as_array().unwrap();
     assert_eq!(trials.len(), 6);
     let known: Vec<&serde_json::Value> = cells.iter().map(|cell| &cell["id"]).collect();
@@ -195,7 +193,7 @@ fn a_run_skips_what_it_cannot_carry_out_and_says_so() {
         &[
             "note: `[[gates]]` decide nothing yet",
             "skipped demo/mode=on@paced: this version of hotlap does not carry out open loops (`rate`)",
-            "skipped many@steady: this version of hotlap does not carry out runtimes",
+            "skipped many@steady: this version of hotlap does not carry out HTTP/2",
         ],
     );
     let (output, _, error) = case.hotlap(&["run", "case.toml", "--only", "load=paced"]);

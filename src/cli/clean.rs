@@ -1,14 +1,16 @@
 //! `hotlap clean`: ends what earlier runs left alive because their guards were
 //! killed. Only processes that a guard wrote down, with pid, start time and the
-//! boot that they belong to, are ended.
+//! boot that they belong to, are ended. With `--caches` it empties the folder of
+//! runtimes and builds, but for what a run uses.
 
 use super::exit::Exit;
 use super::terminal::{say_error, say_line};
 use crate::process::{end_leftover, leftovers};
+use crate::server::cache::Cache;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// End what earlier runs left alive because their guards were killed
+/// End what earlier runs left alive because their guards were killed, and empty the cache
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  hotlap clean --dry-run")]
 pub(super) struct CleanArgs {
@@ -18,6 +20,9 @@ pub(super) struct CleanArgs {
     /// Say what would be ended, and end nothing
     #[arg(long)]
     dry_run: bool,
+    /// Take the runtimes and builds away that are kept for later runs
+    #[arg(long)]
+    caches: bool,
 }
 
 pub(super) fn main(arguments: &CleanArgs) -> Exit {
@@ -71,7 +76,36 @@ pub(super) fn main(arguments: &CleanArgs) -> Exit {
     if !arguments.dry_run {
         say_line(&format!("{ended} processes were ended"));
     }
+    if arguments.caches {
+        failed |= !empty(&Cache::find(), arguments.dry_run);
+    }
     if failed { Exit::Machine } else { Exit::Fine }
+}
+
+/// Empties the cache; whether that went well.
+fn empty(cache: &Cache, dry_run: bool) -> bool {
+    let root = cache.root().display();
+    if dry_run {
+        say_line(&format!("the cache is {root}"));
+        return true;
+    }
+    match cache.empty() {
+        Ok((gone, used)) => {
+            let used = if used.is_empty() {
+                String::new()
+            } else {
+                format!("; in use by a run, and left: {}", used.join(", "))
+            };
+            say_line(&format!(
+                "{gone} entries of the cache {root} were removed{used}"
+            ));
+            true
+        }
+        Err(error) => {
+            say_error(&format!("the cache {root} could not be emptied: {error}"));
+            false
+        }
+    }
 }
 
 /// The folders in which guards of runs below `out` wrote that they live.

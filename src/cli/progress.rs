@@ -91,6 +91,14 @@ fn lines(event: &Event) -> Vec<String> {
             vec![format!("skipped {cell}: {reason}{install}")]
         }
         Event::BuildStarted { commands } => vec![format!("build: {}", commands.join(" && "))],
+        Event::BuildKept { commands } => {
+            vec![format!("built before: {}", commands.join(" && "))]
+        }
+        Event::RuntimeAwaited { name } => {
+            vec![format!(
+                "another run makes the runtime {name}; waiting for it"
+            )]
+        }
         Event::TrialStarted { .. } => Vec::new(),
         Event::LeftBehind { what } => vec![format!("LEFT BEHIND: {what}")],
         Event::TrialFinished { .. } => trial_lines(event),
@@ -255,7 +263,9 @@ impl Display {
             Event::RunFinished { .. }
             | Event::LeftBehind { .. }
             | Event::Skipped { .. }
-            | Event::BuildStarted { .. } => {}
+            | Event::BuildStarted { .. }
+            | Event::BuildKept { .. }
+            | Event::RuntimeAwaited { .. } => {}
         }
     }
 

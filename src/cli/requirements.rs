@@ -6,7 +6,7 @@ use super::terminal::{say_error, say_line};
 use crate::process::GuardProgram;
 use crate::run::beyond;
 use crate::server::requirement::{Findings, examine};
-use crate::spec::{Build, Cell, Requirement, Skip, Spec};
+use crate::spec::{Cell, Requirement, Skip, Spec};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -43,8 +43,6 @@ pub(super) struct Machine {
     findings: Findings,
     /// The suite's folder.
     folder: PathBuf,
-    /// What each folder is built with, as far as cells were judged.
-    builds: BTreeMap<String, Build>,
 }
 
 impl Machine {
@@ -71,11 +69,7 @@ impl Machine {
         let folder = std::path::absolute(folder).map_err(cannot)?;
         let program = GuardProgram::current();
         let findings = runtime.block_on(examine(requirements, &folder, scratch, &program));
-        Ok(Self {
-            findings,
-            folder,
-            builds: BTreeMap::new(),
-        })
+        Ok(Self { findings, folder })
     }
 
     /// Why what needs this cannot run on this machine, if so.
@@ -94,16 +88,6 @@ impl Machine {
                     install: None,
                 })
             })
-    }
-
-    /// Why this version of hotlap cannot carry a cell out, if so. Cells are judged in the order of the file.
-    pub(super) fn beyond(&mut self, cell: &Cell) -> Option<Skip> {
-        beyond(cell, &mut self.builds)
-    }
-
-    /// Forgets which cells were judged, to judge them again.
-    pub(super) fn begin_again(&mut self) {
-        self.builds.clear();
     }
 
     /// What programs said of their versions, by name.
@@ -128,9 +112,9 @@ pub(super) fn apply(
     scratch: &Path,
 ) -> Result<BTreeMap<String, String>, Exit> {
     let needs: Vec<Needs> = spec.cells.iter().map(Needs::of).collect();
-    let mut machine = Machine::look(&needs, folder, scratch)?;
+    let machine = Machine::look(&needs, folder, scratch)?;
     for (cell, needs) in spec.cells.iter_mut().zip(&needs) {
-        cell.skip = machine.missing(needs).or_else(|| machine.beyond(cell));
+        cell.skip = machine.missing(needs).or_else(|| beyond(cell));
     }
     Ok(machine.versions())
 }

@@ -141,10 +141,7 @@ impl Keep {
         let Some(source) = &self.copy else {
             return Ok(());
         };
-        copy(source, &self.path, &self.path).map_err(|(at, error)| {
-            let (source, at) = (source.display(), at.display());
-            format!("{source} could not be copied for a server to run there: {at}: {error}")
-        })
+        copy_folder(source, &self.path)
     }
 
     /// Removes the folder; processes that end at this moment may still put something into it.
@@ -173,6 +170,14 @@ fn open_up(folder: &Path) {
                 .map(|entry| entry.path()),
         );
     }
+}
+
+/// Copies what is in a folder into another one that is there. What could not be copied is told in a sentence.
+pub fn copy_folder(from: &Path, to: &Path) -> Result<(), String> {
+    copy(from, to, to).map_err(|(at, error)| {
+        let (from, at) = (from.display(), at.display());
+        format!("{from} could not be copied: {at}: {error}")
+    })
 }
 
 /// Copies what is in a folder: files with their permissions, folders, links as links. What is neither, a

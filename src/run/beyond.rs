@@ -1,24 +1,11 @@
 //! What a suite may ask for and this version of hotlap cannot carry out: such a
 //! cell is skipped with the reason, and never run as if it had not been asked.
 
-use crate::spec::{Build, Cell, Http, Pace, ProcessSpec, RunSettings, Skip};
-use std::collections::BTreeMap;
+use crate::spec::{Cell, Http, Pace, RunSettings, Skip};
 
-/// What this version cannot carry out of a cell. `builds` holds what each folder is built with by the
-/// cells before.
-pub fn beyond(cell: &Cell, builds: &mut BTreeMap<String, Build>) -> Option<Skip> {
-    let mut what: Vec<String> = features(cell);
-    if what.is_empty() {
-        // Only a cell that runs has its folder built.
-        for build in &cell.builds {
-            let first = builds
-                .entry(build.cwd.clone())
-                .or_insert_with(|| build.clone());
-            if first != build {
-                what.push(format!("another build of the folder {}", build.cwd));
-            }
-        }
-    }
+/// What this version cannot carry out of a cell.
+pub fn beyond(cell: &Cell) -> Option<Skip> {
+    let what = features(cell);
     (!what.is_empty()).then(|| Skip {
         reason: format!(
             "this version of hotlap does not carry out {}",
@@ -29,8 +16,6 @@ pub fn beyond(cell: &Cell, builds: &mut BTreeMap<String, Build>) -> Option<Skip>
 }
 
 fn features(cell: &Cell) -> Vec<String> {
-    let processes = &cell.processes;
-    let any = |has: fn(&ProcessSpec) -> bool| processes.iter().any(has);
     let work = &cell.work;
     let of_processes = [
         (
@@ -40,7 +25,6 @@ fn features(cell: &Cell) -> Vec<String> {
             "TLS",
         ),
         (cell.revision.is_some(), "revisions"),
-        (any(|process| process.runtime.is_some()), "runtimes"),
     ];
     let of_loads = [
         (!work.mix.is_empty(), "mixes of requests"),

@@ -44,6 +44,16 @@ pub enum Event {
         /// The commands.
         commands: Vec<String>,
     },
+    /// A server had been made from the same sources before.
+    BuildKept {
+        /// The commands that were not run again.
+        commands: Vec<String>,
+    },
+    /// Another run makes a runtime at this moment, and is waited for.
+    RuntimeAwaited {
+        /// Its name.
+        name: String,
+    },
     /// A trial begins.
     TrialStarted {
         /// The trial.

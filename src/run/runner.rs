@@ -2,13 +2,14 @@
 //! keeps each on disk before the next begins.
 
 use super::event::{Event, Live};
-use super::making::{Builds, build_all, make, not_built, versions};
+use super::making::{Workpieces, make, make_all, versions};
 use super::trial::{self, Ended, Seen, Stage};
 use crate::load::Cancel;
 use crate::plan::estimate;
 use crate::process::GuardProgram;
 use crate::record::{End, Outcome, Step, Trial, metric};
-use crate::server::{Place, ServerError, Services, build};
+use crate::server::build::BuildError;
+use crate::server::{Place, ServerError, Services};
 use crate::spec::{Cell, Planned, Spec};
 use crate::store::{RunFolder, StoreError};
 use std::fmt;
@@ -65,17 +66,17 @@ pub async fn run(
     let spec = records.run().spec.clone();
     let plan = records.run().plan.clone();
     announce(records, &spec, &plan, listen);
-    let builds = tokio::select! {
-        builds = build_all(records, job, &spec, &plan, listen) => Some(builds?),
+    let made = tokio::select! {
+        made = make_all(records, job, &spec, &plan, listen) => Some(made?),
         () = cancel.cancelled() => None,
     };
-    let end = match builds {
-        Some(builds) => {
+    let end = match made {
+        Some(made) => {
             tokio::select! {
-                told = versions(records, job, &spec, &builds) => told?,
+                told = versions(records, job, &spec, &made) => told?,
                 () = cancel.cancelled() => {}
             }
-            trials(records, job, cancel, listen, &spec, &plan, &builds).await?
+            trials(records, job, cancel, listen, &spec, &plan, &made).await?
         }
         None => End::Interrupted,
     };
@@ -129,7 +130,7 @@ async fn trials(
     listen: &mut (dyn FnMut(&Event) + Send),
     spec: &Spec,
     plan: &[Planned],
-    builds: &Builds,
+    made: &Workpieces,
 ) -> Result<End, RunError> {
     let mut services = Services::new(&spec.services);
     let mut session = Session {
@@ -138,7 +139,7 @@ async fn trials(
         cancel,
         spec,
         plan,
-        builds,
+        made,
     };
     let end = session.trials(&mut services, listen).await;
     // Whatever has happened, nothing may be left of them.
@@ -158,7 +159,7 @@ struct Session<'a> {
     cancel: &'a Cancel,
     spec: &'a Spec,
     plan: &'a [Planned],
-    builds: &'a Builds,
+    made: &'a Workpieces,
 }
 
 impl Session<'_> {
@@ -237,8 +238,10 @@ impl Session<'_> {
             ledgers: ledgers.to_owned(),
             cpus,
             nofile: self.job.nofile,
+            runtimes: self.made.runtimes(),
+            folders: self.made.folders(cell, self.spec),
         };
-        let unmade = not_built(cell, self.spec, self.builds);
+        let unmade = self.made.lacking(cell, self.spec);
         let ready = if unmade.is_some() {
             Ok(Vec::new())
         } else {
@@ -275,7 +278,7 @@ fn generator_threads(cpus: usize, cell: &Cell) -> usize {
 }
 
 /// The record of a trial whose server could not be made.
-fn unbuilt(stage: &Stage<'_>, failure: &build::BuildError) -> Ended {
+fn unbuilt(stage: &Stage<'_>, failure: &BuildError) -> Ended {
     let mut trial = stage.blank();
     trial.started = rfc3339(jiff::Timestamp::now());
     trial.outcome = Outcome::Failed {

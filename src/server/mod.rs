@@ -1,5 +1,5 @@
 //! The life of a cell's processes: what they need (`requirement`), how they are
-//! made (`build`), what they find where they start (`place`, `files`), where
+//! made (`runtime`, `build` and its `inputs`, kept in the `cache`), what they find where they start (`place`, `files`), where
 //! they listen (`home`, `ports`), when they are ready (`readiness`), and here their
 //! start in the order of their needs and their end in the reverse. Each process
 //! (`member`) has a guard, so that whatever becomes of a [`Server`], nothing of
@@ -7,15 +7,18 @@
 //! started is in `running`.
 
 pub mod build;
+pub mod cache;
 mod error;
 pub mod files;
 mod home;
+mod inputs;
 mod member;
 mod place;
 pub mod ports;
 mod readiness;
 pub mod requirement;
 mod running;
+pub mod runtime;
 mod services;
 
 pub use error::{Fallen, NotReady, ServerError, Wanted, Who};

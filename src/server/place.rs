@@ -35,6 +35,21 @@ pub struct Place {
     pub cpus: usize,
     /// The limit on open files that the caller had.
     pub nofile: Option<u64>,
+    /// The programs of runtimes, by their names.
+    pub runtimes: BTreeMap<String, String>,
+    /// Where the folders are that were built, by what the suite calls them; others are in the suite's folder.
+    pub folders: BTreeMap<String, PathBuf>,
+}
+
+impl Place {
+    /// Where a folder of the suite is.
+    pub(super) fn folder_of(&self, cwd: &str) -> PathBuf {
+        let built = self.folders.iter().find_map(|(name, folder)| {
+            let below = std::path::Path::new(cwd).strip_prefix(name).ok()?;
+            Some(folder.join(below))
+        });
+        built.unwrap_or_else(|| self.folder.join(cwd))
+    }
 }
 
 /// What commands of one process are run for.
@@ -86,8 +101,11 @@ impl Site {
         let wanted = process.copy
             || !process.files.is_empty()
             || texts(process).chain(extra).any(Text::uses_dir);
+        if let Some(runtime) = &process.runtime {
+            fill.runtime = place.runtimes.get(runtime).cloned().unwrap_or_default();
+        }
         // A folder that is copied cannot lie in the copy.
-        let source = place.folder.join(process.cwd.fill(&fill));
+        let source = place.folder_of(&process.cwd.fill(&fill));
         let scratch = if wanted {
             let copy = process.copy.then(|| source.clone());
             let made = Scratch::make(&place.program, copy).await;
@@ -101,7 +119,7 @@ impl Site {
         }
         let cwd = match &scratch {
             Some(scratch) if process.copy => scratch.path().to_owned(),
-            _ => place.folder.join(process.cwd.fill(&fill)),
+            _ => place.folder_of(&process.cwd.fill(&fill)),
         };
         let env = environment(process, &fill);
         let secrets = env

@@ -223,6 +223,7 @@ impl Suite {
             .current_dir(self.path())
             .env("HOTLAP_LOCK_DIR", self.path().join("locks"))
             .env("TMPDIR", self.path().join("tmp"))
+            .env("HOTLAP_CACHE_DIR", self.path().join("cache"))
             .env_remove("NODE_ENV")
             .stdin(Stdio::null());
         for (name, value) in &self.env {
@@ -238,6 +239,7 @@ impl Suite {
             .current_dir(self.path())
             .env("HOTLAP_LOCK_DIR", self.path().join("locks"))
             .env("TMPDIR", self.path().join("tmp"))
+            .env("HOTLAP_CACHE_DIR", self.path().join("cache"))
             .stdin(Stdio::null())
             .output()
             .unwrap()

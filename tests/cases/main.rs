@@ -13,5 +13,6 @@ mod figures;
 mod hints;
 mod kill;
 mod life;
+mod making;
 mod publish;
 mod servers;

@@ -6,6 +6,7 @@ use crate::cli::exit::Exit;
 use crate::cli::requirements::Needs;
 use crate::cli::terminal::{print, say_error, shown};
 use crate::metric::{self, Unit};
+use crate::run::beyond;
 use crate::spec::{Bound, Cell, Expect, Http, ProcessSpec, Ready, ReadyBy, Request, Skip, line};
 use crate::units::{show_bytes, show_duration, show_seconds, write_duration};
 use std::fmt::Write as _;
@@ -26,7 +27,7 @@ pub(super) fn show(all: &mut [Survey<'_>], wanted: &str) -> Result<(), Exit> {
         } = survey;
         for cell in plan.cells() {
             let missing = machine.missing(&Needs::of(&cell));
-            let skip = missing.or_else(|| machine.beyond(&cell));
+            let skip = missing.or_else(|| beyond(&cell));
             if !is_meant(&cell, wanted) {
                 continue;
             }

@@ -4,6 +4,7 @@ use super::Survey;
 use crate::cli::requirements::{Machine, Needs};
 use crate::cli::terminal::print as print_text;
 use crate::plan::{Plan, order};
+use crate::run::beyond;
 use crate::spec::{Cell, Spec};
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Value, json};
@@ -119,14 +120,13 @@ impl Serialize for Cells<'_, '_> {
             }
             let beyond = match &skip {
                 Some(_) => None,
-                None => machine.beyond(&cell).map(|beyond| beyond.reason),
+                None => beyond(&cell).map(|beyond| beyond.reason),
             };
             seq.serialize_element(&Shown {
                 cell: &Cell { skip, ..cell },
                 beyond,
             })?;
         }
-        machine.begin_again();
         seq.end()
     }
 }

@@ -12,9 +12,8 @@ use super::suites::{self, Mistakes, Read, Selection};
 use super::terminal::{say_error, say_warning};
 use crate::plan::{Options, Plan, estimate};
 use crate::run::beyond;
-use crate::spec::{Build, Cell, RunSettings, Spec};
+use crate::spec::{Cell, RunSettings, Spec};
 use clap::Args;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -107,8 +106,6 @@ struct Notes {
     needs: Vec<Needs>,
     loads: Vec<String>,
     cells: Vec<Noted>,
-    /// What each folder is built with, as far as cells were looked at.
-    builds: BTreeMap<String, Build>,
     gated: bool,
     published: bool,
 }
@@ -146,7 +143,7 @@ impl Notes {
             load,
             repetitions: cell.repetitions,
             is_compared: cell.baseline.is_some(),
-            is_beyond: beyond(cell, &mut self.builds).is_some(),
+            is_beyond: beyond(cell).is_some(),
             time: estimate(cell, &RunSettings::default()),
         });
     }

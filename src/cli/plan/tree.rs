@@ -6,6 +6,7 @@ use crate::cli::requirements::Needs;
 use crate::cli::suites::counted;
 use crate::cli::terminal::{print as print_text, shown};
 use crate::plan::{estimate, order};
+use crate::run::beyond;
 use crate::spec::{Amount, Cell, LoadSpec, Order, Pace, RunSettings, Skip, line};
 use crate::stats::{findable_spread, least_trials, needed_trials};
 use crate::units::{show_duration, show_number, write_duration};
@@ -34,11 +35,7 @@ pub(super) fn print(survey: &mut Survey<'_>) {
             out.add(&server_lines(&cell));
         }
         let skip = machine.missing(&Needs::of(&cell));
-        let beyond = if skip.is_some() {
-            None
-        } else {
-            machine.beyond(&cell)
-        };
+        let beyond = if skip.is_some() { None } else { beyond(&cell) };
         let beyond = beyond.map(|beyond| {
             let known = notes.iter().position(|note| *note == beyond.reason);
             known.unwrap_or_else(|| {
@@ -61,7 +58,6 @@ pub(super) fn print(survey: &mut Survey<'_>) {
         }
     }
     drop(cells);
-    machine.begin_again();
     if !notes.is_empty() {
         out.add("\n");
     }

@@ -1,0 +1,142 @@
+//! The folder in which hotlap keeps what takes long to make: runtimes, copies of
+//! sources that are built in several ways, and notes of what was built where.
+//! Everything in it can be made again; `hotlap clean --caches` empties it.
+
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Between two looks at a lock that another run holds.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// The cache of this user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cache {
+    root: PathBuf,
+}
+
+/// That an entry of the cache is in use, until it is dropped.
+#[derive(Debug)]
+pub struct Hold {
+    file: File,
+}
+
+impl Cache {
+    /// Where the environment says: `HOTLAP_CACHE_DIR`, else `hotlap` in `XDG_CACHE_HOME` or in `~/.cache`. Without a home,
+    /// as under some cron, in `/var/tmp`.
+    pub fn find() -> Self {
+        let folder = |name: &str| {
+            let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
+            Some(PathBuf::from(value))
+        };
+        let root = folder("HOTLAP_CACHE_DIR")
+            .or_else(|| Some(folder("XDG_CACHE_HOME")?.join("hotlap")))
+            .or_else(|| Some(folder("HOME")?.join(".cache/hotlap")));
+        let user = rustix::process::getuid().as_raw();
+        Self {
+            root: root.unwrap_or_else(|| PathBuf::from(format!("/var/tmp/hotlap-{user}"))),
+        }
+    }
+
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// An entry of a kind, by what people may call it and by what it is made of.
+    pub(super) fn entry(&self, kind: &str, name: &str, of: &impl Serialize) -> PathBuf {
+        // Nothing of it is other than strings, numbers and lists.
+        let text = serde_json::to_vec(of).unwrap_or_default();
+        self.root.join(kind).join(format!("{name}-{}", hash(&text)))
+    }
+
+    /// Waits until nobody else uses an entry, and holds it alone. `wait` is told once, where it must be waited for.
+    pub(super) async fn alone(&self, entry: &Path, wait: impl FnOnce()) -> io::Result<Hold> {
+        let file = lock_file(entry)?;
+        let mut wait = Some(wait);
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Hold { file }),
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+            if let Some(tell) = wait.take() {
+                tell();
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// Takes away everything that no run uses at this moment. Returns how many entries went, and the names of those
+    /// that are in use.
+    pub fn empty(&self) -> io::Result<(usize, Vec<String>)> {
+        let (mut gone, mut used) = (0, Vec::new());
+        for kind in folders(&self.root)? {
+            for entry in folders(&kind)? {
+                let name = entry
+                    .file_name()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .into_owned();
+                let Ok(()) = lock_file(&entry)?.try_lock() else {
+                    used.push(name);
+                    continue;
+                };
+                fs::remove_dir_all(&entry)?;
+                // The lock's own file stays: taking it away would let two in.
+                gone += 1;
+            }
+        }
+        Ok((gone, used))
+    }
+}
+
+impl Hold {
+    /// Lets others use the entry too, but not change it.
+    pub(super) fn share(self) -> io::Result<Self> {
+        self.file.unlock()?;
+        self.file.lock_shared()?;
+        Ok(self)
+    }
+}
+
+fn lock_file(entry: &Path) -> io::Result<File> {
+    let mut name = entry.file_name().unwrap_or_default().to_owned();
+    name.push(".lock");
+    let path = entry.with_file_name(name);
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(path)
+}
+
+fn folders(parent: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(parent) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut all: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.is_dir())
+        .collect();
+    all.sort();
+    Ok(all)
+}
+
+/// The first bytes of a digest as a name.
+pub(super) fn hash(text: &[u8]) -> String {
+    let digest = Sha256::digest(text);
+    digest[..6]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect::<Vec<_>>()
+        .concat()
+}
