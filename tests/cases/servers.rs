@@ -419,14 +419,16 @@ struct Demo {
 impl Demo {
     fn start() -> Self {
         use std::io::{BufRead as _, BufReader};
-        let mut child = Command::new(env!("CARGO_BIN_EXE_hotlap"))
+        let child = Command::new(env!("CARGO_BIN_EXE_hotlap"))
             .args(["serve", "--port", "0", "--workers", "2"])
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
+        // From here on it ends with this, whatever fails.
+        let mut demo = Self { child, port: 0 };
         let mut line = String::new();
-        BufReader::new(child.stderr.take().unwrap())
+        BufReader::new(demo.child.stderr.take().unwrap())
             .read_line(&mut line)
             .unwrap();
         let port = line
@@ -435,8 +437,8 @@ impl Demo {
             .rsplit(':')
             .next()
             .and_then(|port| port.parse().ok());
-        let port = port.unwrap_or_else(|| panic!("no port in {line:?}"));
-        Self { child, port }
+        demo.port = port.unwrap_or_else(|| panic!("no port in {line:?}"));
+        demo
     }
 }
 
