@@ -419,8 +419,7 @@ fn begin(
     requirements::refuse_skips(&planned.spec, arguments.strict)?;
     let cells = &planned.spec.cells;
     let gated = cells.iter().any(|cell| !cell.gates.is_empty());
-    let published = cells.iter().any(|cell| !cell.published.is_empty());
-    for note in not_applied(&planned.spec.run, gated, published) {
+    for note in not_applied(&planned.spec.run, gated) {
         say_line(&format!("note: {note}"));
     }
     let run = Run {

@@ -1,6 +1,7 @@
 //! `report.json`: the figures for programs. Units are canonical and named (`ns`, `bytes`),
 //! names are raw, and where there is no value there is null, with a reason where one is known.
 
+use super::published;
 use super::roles;
 use super::rows::{bodies, effect_of, reasons, why_absent};
 use super::{Digest, Input, ReportError};
@@ -92,6 +93,7 @@ fn cell_json(run: &Run, cell: &CellSummary<'_>, all: &[CellSummary<'_>]) -> Valu
         "effect": effect_json(&effect_of(cell, all)),
         "ratios": ratios(run, cell, all),
         "roles": roles::json(cell),
+        "published": published::json(cell),
     })
 }
 

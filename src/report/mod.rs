@@ -13,6 +13,7 @@ mod markdown;
 mod method;
 mod naming;
 mod prose;
+mod published;
 mod roles;
 mod rows;
 mod show;

@@ -7,6 +7,7 @@ use super::finding::{banners, findings};
 use super::method::{Fact, Recipe, facts, recipes, repeat};
 use super::naming::Naming;
 use super::prose::closed;
+use super::published::{PublishedView, published};
 use super::roles::{self, RoleView};
 use super::rows::{bodies, cell_view, others, toggled_sizes, trials};
 use crate::stats::{CellSummary, State, summarise};
@@ -51,6 +52,8 @@ pub struct View {
     pub roles: Vec<RoleView>,
     /// Whether a role is left out of the totals.
     pub roles_apart: bool,
+    /// What others published of these cells.
+    pub published: Vec<PublishedView>,
     /// Cells without: failed, invalid, not run, skipped, in this order.
     pub others: Vec<OtherView>,
     /// Every trial that has a record.
@@ -220,6 +223,7 @@ impl View {
             cells,
             roles_apart: roles.iter().any(|role| role.apart),
             roles,
+            published: published(&run.spec, &naming, &summaries),
             others: others(&naming, &summaries),
             trials: trials(&naming, &summaries),
             cautions: caution::all(input, &naming, &summaries),

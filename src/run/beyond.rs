@@ -58,9 +58,9 @@ fn features(cell: &Cell) -> Vec<String> {
     what
 }
 
-/// What this version reads of a run as a whole and does not apply, in sentences. `gated` and `published` tell
-/// whether any cell has a limit or a published figure.
-pub fn not_applied(run: &RunSettings, gated: bool, published: bool) -> Vec<String> {
+/// What this version reads of a run as a whole and does not apply, in sentences. `gated` tells
+/// whether any cell has a limit.
+pub fn not_applied(run: &RunSettings, gated: bool) -> Vec<String> {
     let mut notes = Vec::new();
     if run.auto {
         notes.push(format!(
@@ -70,10 +70,6 @@ pub fn not_applied(run: &RunSettings, gated: bool, published: bool) -> Vec<Strin
     }
     let asked = [
         (gated, "`[[gates]]` decide nothing yet"),
-        (
-            published,
-            "`[published]` figures are not in the reports yet",
-        ),
         (run.budget.is_some(), "`budget` limits nothing yet"),
         (run.cpus.is_some(), "`cpus` are not set apart yet"),
     ];

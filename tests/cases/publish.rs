@@ -4,6 +4,7 @@ use crate::fixture::Behaviour;
 use crate::kit::{Suite, quote};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 const LABELS: [(&str, &str); 6] = [
     ("pipe", "a|b`c*d_e <f> [g](h) \\ & &amp;"),
@@ -190,4 +191,48 @@ fn a_failure_is_a_row_with_its_reason_and_the_last_one() {
     );
     // No figure stands beside its name.
     assert!(tables[0].iter().all(|row| row[0] != "fails"));
+}
+
+#[test]
+fn what_others_published_stands_beside_what_was_measured() {
+    let slow = Behaviour::good().taking(Duration::from_millis(20));
+    let outcome = Suite::new()
+        .fixture("quick", &Behaviour::good())
+        .fixture("slow", &slow)
+        .fixture(
+            "absent",
+            &Behaviour::answers("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"),
+        )
+        .toml(
+            "[published.they]\nsource = 'a page'\nnote = 'On *their* machine.'\nrows = [\n\
+             { cell = { server = 'quick' }, requests_per_second = 1000, latency_mean = '2ms' },\n\
+             { cell = { server = 'slow' }, requests_per_second = 4000 },\n\
+             { cell = { server = 'absent' }, requests_per_second = 500 },\n]",
+        )
+        .run()
+        .exits(1);
+    let markdown = outcome.markdown().replace('\u{a0}', " ");
+    let row = |start: &str| {
+        let found = markdown.lines().find(|line| line.starts_with(start));
+        found
+            .unwrap_or_else(|| panic!("{start} is not in\n{markdown}"))
+            .to_owned()
+    };
+    assert!(
+        markdown.contains("## Beside what others published"),
+        "{markdown}"
+    );
+    assert!(markdown.contains("Source: a page"), "{markdown}");
+    let quick = row("| quick | Requests/s | 1 000 |");
+    assert!(quick.ends_with("| ×1.00 | ×1.00 |"), "{quick}");
+    let slow = row("| slow | Requests/s | 4 000 |");
+    assert!(slow.contains("| ×4.00 | ×0.0"), "{slow}");
+    assert!(row("| absent | Requests/s | 500").contains("| failed | ×0.500 | – |"));
+    assert!(
+        markdown.contains("Theirs: slow, quick. Ours: quick, slow."),
+        "{markdown}"
+    );
+    let json = outcome.cell("slow");
+    assert_eq!(json["published"][0]["theirs"], 4000.0);
+    assert!(json["published"][0]["ours"].as_f64().unwrap() < 1000.0);
 }

@@ -107,7 +107,6 @@ struct Notes {
     loads: Vec<String>,
     cells: Vec<Noted>,
     gated: bool,
-    published: bool,
 }
 
 /// One of them.
@@ -137,7 +136,6 @@ impl Notes {
             self.loads.len() - 1
         });
         self.gated |= !cell.gates.is_empty();
-        self.published |= !cell.published.is_empty();
         self.cells.push(Noted {
             needs,
             load,
@@ -166,8 +164,6 @@ struct Survey<'a> {
     beyond: usize,
     /// Whether any cell is held to a limit.
     gated: bool,
-    /// Whether any cell stands beside a published figure.
-    published: bool,
 }
 
 /// What one load takes of the run.
@@ -233,7 +229,6 @@ fn survey<'a>(
         comparisons: running().filter(|cell| cell.is_compared).count(),
         beyond: running().filter(|cell| cell.is_beyond).count(),
         gated: notes.gated,
-        published: notes.published,
         machine,
     })
 }
