@@ -101,6 +101,7 @@ fn lines(event: &Event) -> Vec<String> {
         }
         Event::TrialStarted { .. } => Vec::new(),
         Event::LeftBehind { what } => vec![format!("LEFT BEHIND: {what}")],
+        Event::Killed { what } => vec![format!("warning: {what}")],
         Event::TrialFinished { .. } => trial_lines(event),
         Event::RunFinished { end } => match end {
             End::Complete => Vec::new(),
@@ -262,6 +263,7 @@ impl Display {
             }
             Event::RunFinished { .. }
             | Event::LeftBehind { .. }
+            | Event::Killed { .. }
             | Event::Skipped { .. }
             | Event::BuildStarted { .. }
             | Event::BuildKept { .. }

@@ -9,10 +9,12 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::sync::OnceLock;
 
 /// What the lines of /proc/PID/status that a launcher such as `taskset` or `setpriv` changes begin with.
-const STATUS_LINES: [&[u8]; 6] = [
+const STATUS_LINES: [&[u8]; 8] = [
     b"Uid:",
     b"Gid:",
     b"NoNewPrivs:",
+    b"CapEff:",
+    b"CapBnd:",
     b"Seccomp:",
     b"Cpus_allowed_list:",
     b"Mems_allowed_list:",
@@ -38,8 +40,8 @@ pub struct Wanted<'a> {
     pub variables: &'a [(String, Option<String>)],
     /// Arguments.
     pub words: &'a [String],
-    /// Texts that are others in each trial, such as its port: no part of the mark.
-    pub passing: &'a [String],
+    /// Texts that are others in each trial, such as its port, with what they are: only that is a part of the mark.
+    pub passing: &'a [(String, String)],
 }
 
 /// What became of a variable.
@@ -97,7 +99,7 @@ pub fn effective(pids: &[u32], wanted: Wanted<'_>) -> Effective {
     }
 }
 
-fn mark(pids: &[u32], passing: &[String]) -> Option<u64> {
+fn mark(pids: &[u32], passing: &[(String, String)]) -> Option<u64> {
     static KEY: OnceLock<RandomState> = OnceLock::new();
     // Workers that were started alike count once, whatever their number.
     let states: Option<BTreeSet<Vec<Vec<u8>>>> =
@@ -107,7 +109,7 @@ fn mark(pids: &[u32], passing: &[String]) -> Option<u64> {
 }
 
 /// All that a process was started with, without the texts that pass.
-fn state(pid: u32, passing: &[String]) -> Option<Vec<Vec<u8>>> {
+fn state(pid: u32, passing: &[(String, String)]) -> Option<Vec<Vec<u8>>> {
     let read = |file: &str| fs::read(format!("/proc/{pid}/{file}")).ok();
     let link = |file: &str| {
         let target = fs::read_link(format!("/proc/{pid}/{file}")).ok()?;
@@ -120,30 +122,38 @@ fn state(pid: u32, passing: &[String]) -> Option<Vec<Vec<u8>>> {
     let lines = status.split(|byte| *byte == b'\n');
     let told = |line: &&[u8]| STATUS_LINES.iter().any(|begin| line.starts_with(begin));
     parts.extend(lines.filter(told).map(<[u8]>::to_vec));
-    parts.push(nice(&read("stat")?)?);
+    parts.extend(schedule(&read("stat")?)?);
+    // Not every kernel tells it.
+    parts.extend(read("personality"));
     parts.extend(command_line(&read("cmdline")?)?);
     parts.extend(variables);
     for part in &mut parts {
-        for text in passing.iter().filter(|text| !text.is_empty()) {
-            *part = without(part, text.as_bytes());
+        for (text, name) in passing.iter().filter(|(text, _)| !text.is_empty()) {
+            *part = without(part, text.as_bytes(), name.as_bytes());
         }
     }
     Some(parts)
 }
 
-/// The nice value of a process: field 19 of `proc_pid_stat(5)`, counted behind the name in its parentheses.
-fn nice(stat: &[u8]) -> Option<Vec<u8>> {
+/// How a process is scheduled: its nice value, real-time priority and policy, fields 19, 40 and 41 of `proc_pid_stat(5)`,
+/// counted behind the name in its parentheses.
+fn schedule(stat: &[u8]) -> Option<[Vec<u8>; 3]> {
     let close = stat.iter().rposition(|byte| *byte == b')')?;
     let fields = stat[close + 1..].split(|byte| *byte == b' ');
-    fields.skip(1).nth(19 - 3).map(<[u8]>::to_vec)
+    let fields: Vec<&[u8]> = fields.skip(1).collect();
+    let field = |number: usize| fields.get(number - 3).map(|field| field.to_vec());
+    Some([field(19)?, field(40)?, field(41)?])
 }
 
-fn without(text: &[u8], passing: &[u8]) -> Vec<u8> {
+/// A text with what stands for another one in its place.
+fn without(text: &[u8], passing: &[u8], name: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some((&byte, after)) = rest.split_first() {
         if let Some(behind) = rest.strip_prefix(passing) {
-            // Something stays in its place, so that nothing runs together.
+            // Between zeros, which no text of a process has, so that nothing runs together.
+            out.push(0);
+            out.extend_from_slice(name);
             out.push(0);
             rest = behind;
         } else {
@@ -237,7 +247,10 @@ mod tests {
         let wanted = Wanted {
             variables: &variables,
             words: &words,
-            passing: &["8080".to_owned(), "9090".to_owned()],
+            passing: &[
+                ("8080".to_owned(), "port".to_owned()),
+                ("9090".to_owned(), "port".to_owned()),
+            ],
         };
         effective(&[child.id()], wanted)
     }
@@ -303,8 +316,12 @@ mod tests {
 
     #[test]
     fn the_nice_value_is_found_behind_any_name() {
-        let stat = b"42 (a) b) S 7 42 42 0 -1 4194560 1 2 3 4 10 20 -1 40 20 5 3 0 999 1000 55 1";
-        assert_eq!(nice(stat).unwrap(), b"5");
+        let stat = b"42 (a) b) S 7 42 42 0 -1 4194560 1 2 3 4 10 20 -1 40 20 5 3 0 999 1000 55 1 0 0 0 0 0 0 0 0 0 0 0 17 1 9 2";
+        let [nice, priority, policy] = schedule(stat).unwrap();
+        assert_eq!(
+            (&*nice, &*priority, &*policy),
+            (&b"5"[..], &b"9"[..], &b"2"[..])
+        );
     }
 
     #[test]

@@ -5,6 +5,14 @@ const MASK: &[u8] = b"***";
 /// A shorter value would be found by chance in any text.
 const SHORTEST: usize = 4;
 
+/// A text without the secrets in it.
+pub fn hide(text: &str, secrets: &[String]) -> String {
+    let mut mask = Mask::new(secrets);
+    let mut out = mask.pass(text.as_bytes());
+    out.extend(mask.rest());
+    String::from_utf8_lossy(&out).into_owned()
+}
+
 /// Replaces texts in a stream, also where one comes in pieces.
 #[derive(Debug, Default)]
 pub(super) struct Mask {
@@ -36,18 +44,24 @@ impl Mask {
 
     /// What may be written of what came so far.
     pub(super) fn pass(&mut self, bytes: &[u8]) -> Vec<u8> {
+        self.masked(bytes, false)
+    }
+
+    fn masked(&mut self, bytes: &[u8], at_end: bool) -> Vec<u8> {
         self.held.extend_from_slice(bytes);
         let text = std::mem::take(&mut self.held);
         let mut out = Vec::with_capacity(text.len());
         let mut at = 0;
         while at < text.len() {
             let rest = &text[at..];
+            let is_begun = |secret: &Vec<u8>| secret.len() > rest.len() && secret.starts_with(rest);
+            if !at_end && self.secrets.iter().any(is_begun) {
+                self.held = rest.to_vec();
+                return out;
+            }
             if let Some(secret) = self.secrets.iter().find(|secret| rest.starts_with(secret)) {
                 out.extend_from_slice(MASK);
                 at += secret.len();
-            } else if self.secrets.iter().any(|secret| secret.starts_with(rest)) {
-                self.held = rest.to_vec();
-                return out;
             } else {
                 out.push(text[at]);
                 at += 1;
@@ -58,7 +72,7 @@ impl Mask {
 
     /// What is still held back, at the end of the stream.
     pub(super) fn rest(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.held)
+        self.masked(&[], true)
     }
 }
 
@@ -82,10 +96,9 @@ mod tests {
         assert_eq!(masked(&["hunter2"], &["a hun", "ter2 b"]), "a *** b");
         assert_eq!(masked(&["hunter2"], &["hunhun", "te", "r2"]), "hun***");
         assert_eq!(masked(&["hunter2"], &["hunter"]), "hunter");
-        assert_eq!(
-            masked(&["token", "token-long"], &["token-long token"]),
-            "*** ***"
-        );
+        let both = ["token", "token-long"];
+        assert_eq!(masked(&both, &["token-long token"]), "*** ***");
+        assert_eq!(masked(&both, &["token", "-long to", "ken"]), "*** ***");
     }
 
     #[test]

@@ -35,6 +35,7 @@ pub use handle::{Guard, GuardProgram, StartError, StopError};
 pub use launch::{Exit, Launch, Stopped};
 pub use ledger::{Ledger, Leftover, end_leftover, leftovers};
 pub use log::{plain, tail};
+pub use mask::hide;
 pub use scratch::{Scratch, ScratchError, copy_folder};
 pub use signal::signal_number;
 pub use tree::{ProcessId, Stat, Walker};

@@ -4,6 +4,7 @@
 
 use super::handle::GuardProgram;
 use super::launch::{Order, line};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs;
@@ -107,6 +108,19 @@ impl Scratch {
     pub fn path(&self) -> &Path {
         &self.path
     }
+
+    /// Removes it, and tells where it stays.
+    pub fn remove(mut self) -> Result<(), ScratchError> {
+        drop(self.lifeline.take());
+        let gone = self.keeper.wait().is_ok_and(|status| status.success());
+        if gone {
+            return Ok(());
+        }
+        let path = self.path.display();
+        Err(ScratchError(format!(
+            "the scratch folder {path} could not be removed"
+        )))
+    }
 }
 
 impl Drop for Scratch {
@@ -119,33 +133,47 @@ impl Drop for Scratch {
 
 /// What a keeper does: makes the folder, says so, waits for the end of `orders`, removes it.
 pub(super) fn keep(keep: &Keep, mut wait: impl FnMut() -> bool) -> ExitCode {
-    let made = keep.make();
+    let made = keep.create();
+    // What was there before is somebody else's.
+    let is_ours = made.is_ok();
+    let made = made.and_then(|()| keep.copy());
     let failed = made.is_err();
     // A runner that does not listen any more has ended, and so does this.
     let _ = io::stdout().write_all(&line(&made));
     let _ = io::stdout().flush();
     while !failed && wait() {}
-    keep.remove();
-    ExitCode::SUCCESS
+    if !is_ours || keep.remove() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 impl Keep {
-    fn make(&self) -> Result<(), String> {
+    fn create(&self) -> Result<(), String> {
         fs::DirBuilder::new()
             .mode(0o700)
             .create(&self.path)
             .map_err(|error| {
                 let path = self.path.display();
                 format!("the scratch folder {path} cannot be made: {error}")
-            })?;
+            })
+    }
+
+    /// Copies, until the runner is gone: nothing is told meanwhile, so that anything to read is the end.
+    fn copy(&self) -> Result<(), String> {
         let Some(source) = &self.copy else {
             return Ok(());
         };
-        copy_folder(source, &self.path)
+        copy_until(source, &self.path, &|| {
+            let stdin = io::stdin();
+            let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
+            poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+        })
     }
 
-    /// Removes the folder; processes that end at this moment may still put something into it.
-    fn remove(&self) {
+    /// Removes the folder; processes that end at this moment may still put something into it. Whether it is gone.
+    fn remove(&self) -> bool {
         let until = Instant::now() + REMOVE_WITHIN;
         while self.path.exists() && Instant::now() < until {
             if fs::remove_dir_all(&self.path).is_err() {
@@ -153,6 +181,7 @@ impl Keep {
                 thread::sleep(AGAIN);
             }
         }
+        !self.path.exists()
     }
 }
 
@@ -174,7 +203,11 @@ fn open_up(folder: &Path) {
 
 /// Copies what is in a folder into another one that is there. What could not be copied is told in a sentence.
 pub fn copy_folder(from: &Path, to: &Path) -> Result<(), String> {
-    copy(from, to, to).map_err(|(at, error)| {
+    copy_until(from, to, &|| false)
+}
+
+fn copy_until(from: &Path, to: &Path, given_up: &dyn Fn() -> bool) -> Result<(), String> {
+    copy(from, to, to, given_up).map_err(|(at, error)| {
         let (from, at) = (from.display(), at.display());
         format!("{from} could not be copied: {at}: {error}")
     })
@@ -182,13 +215,21 @@ pub fn copy_folder(from: &Path, to: &Path) -> Result<(), String> {
 
 /// Copies what is in a folder: files with their permissions, folders, links as links. What is neither, a
 /// socket say, is left out, and so is `except`, which may lie within.
-fn copy(from: &Path, to: &Path, except: &Path) -> Result<(), (PathBuf, io::Error)> {
+fn copy(
+    from: &Path,
+    to: &Path,
+    except: &Path,
+    given_up: &dyn Fn() -> bool,
+) -> Result<(), (PathBuf, io::Error)> {
     let at = |path: &Path| {
         let path = path.to_owned();
         move |error| (path, error)
     };
     for entry in fs::read_dir(from).map_err(at(from))? {
         let entry = entry.map_err(at(from))?;
+        if given_up() {
+            return Err(at(from)(io::ErrorKind::Interrupted.into()));
+        }
         let source = entry.path();
         let target = to.join(entry.file_name());
         let kind = entry.file_type().map_err(at(&source))?;
@@ -200,7 +241,7 @@ fn copy(from: &Path, to: &Path, except: &Path) -> Result<(), (PathBuf, io::Error
                 continue;
             }
             fs::create_dir(&target).map_err(at(&target))?;
-            copy(&source, &target, except)?;
+            copy(&source, &target, except, given_up)?;
             let mode = fs::metadata(&source).map_err(at(&source))?.permissions();
             fs::set_permissions(&target, mode).map_err(at(&target))?;
         } else if kind.is_file() {
@@ -234,7 +275,7 @@ mod tests {
             path: app.join("scratch"),
             copy: Some(app.clone()),
         };
-        keep.make().unwrap();
+        keep.create().and_then(|()| keep.copy()).unwrap();
         let made = app.join("scratch");
         assert_eq!(fs::read_to_string(made.join("link")).unwrap(), "#!");
         let mode = fs::metadata(made.join("bin/run")).unwrap().permissions();
@@ -242,7 +283,7 @@ mod tests {
         assert!(made.join("bin/deep").is_dir());
         assert!(!made.join("scratch").exists());
         fs::set_permissions(made.join("bin"), fs::Permissions::from_mode(0o500)).unwrap();
-        keep.remove();
+        assert!(keep.remove());
         assert!(!made.exists());
         assert!(app.join("bin/run").exists());
     }
@@ -254,6 +295,9 @@ mod tests {
             path: folder.path().to_owned(),
             copy: None,
         };
-        assert!(keep.make().unwrap_err().contains("cannot be made"));
+        fs::write(folder.path().join("theirs"), "").unwrap();
+        assert!(keep.create().unwrap_err().contains("cannot be made"));
+        super::keep(&keep, || false);
+        assert!(folder.path().join("theirs").exists());
     }
 }

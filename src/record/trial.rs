@@ -121,6 +121,9 @@ pub struct Stop {
     pub polite: bool,
     /// Processes that had to be killed, also those that had left the group.
     pub killed: u32,
+    /// Whether it is a service, and in no total.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub apart: bool,
     /// Bytes that it and its children printed, also those that were not kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub printed_bytes: Option<u64>,

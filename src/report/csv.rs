@@ -150,7 +150,8 @@ const COUNTS: &[Column] = &[
         Some(t.usage.get("total")?.threads.into())
     }),
     ("printed_bytes", |t| {
-        let printed = t.stops.values().map(|stop| stop.printed_bytes);
+        let own = t.stops.values().filter(|stop| !stop.apart);
+        let printed = own.map(|stop| stop.printed_bytes);
         printed.sum::<Option<u64>>().filter(|_| !t.stops.is_empty())
     }),
 ];

@@ -96,6 +96,11 @@ pub enum Event {
         #[serde(rename = "left_ns", with = "crate::units::nanos")]
         left: Duration,
     },
+    /// A service of the suite had to be killed.
+    Killed {
+        /// Which, in a sentence.
+        what: String,
+    },
     /// A cancelled trial has left something that could not be ended.
     LeftBehind {
         /// What, in a sentence.

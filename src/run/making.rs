@@ -6,7 +6,7 @@ use super::runner::{Job, RunError, remaining};
 use crate::server::build::{self, BuildError, Built, Workshop};
 use crate::server::cache::Cache;
 use crate::server::requirement::probe;
-use crate::server::runtime;
+use crate::server::{runtime, secrets};
 use crate::spec::{self, Build, Cell, Choice, Fill, Planned, Runtime, Service, Spec, Text};
 use crate::store::{RunFolder, StoreError};
 use std::collections::{BTreeMap, HashMap};
@@ -101,7 +101,8 @@ pub(super) async fn make_all(
             }
             let logs = records.path().join("logs").join(format!("runtime-{name}"));
             make(&logs)?;
-            let workshop = workshop(job, &logs, &ledgers);
+            let hidden = secrets(cell, &spec.services);
+            let workshop = workshop(job, &logs, &ledgers, &hidden);
             let tell = |step| listen(&told(wanted, step));
             let runtime = runtime::make(wanted, &cache, &workshop, tell).await;
             made.runtimes.insert(name.clone(), runtime);
@@ -129,7 +130,8 @@ pub(super) async fn make_all(
             };
             let runtime = wanted.runtime.as_ref().and_then(|name| bins.get(name));
             let runtime = runtime.map_or("", String::as_str);
-            let workshop = workshop(job, &logs, &ledgers);
+            let hidden = secrets(cell, &spec.services);
+            let workshop = workshop(job, &logs, &ledgers, &hidden);
             let tell = || {
                 listen(&Event::BuildStarted {
                     commands: commands(),
@@ -148,12 +150,18 @@ pub(super) async fn make_all(
     Ok(made)
 }
 
-fn workshop<'a>(job: &'a Job, logs: &'a Path, ledgers: &'a Path) -> Workshop<'a> {
+fn workshop<'a>(
+    job: &'a Job,
+    logs: &'a Path,
+    ledgers: &'a Path,
+    secrets: &'a [String],
+) -> Workshop<'a> {
     Workshop {
         folder: &job.folder,
         logs,
         ledgers,
         program: &job.program,
+        secrets,
     }
 }
 
@@ -245,6 +253,11 @@ fn questions(spec: &Spec, made: &Workpieces) -> Vec<Question> {
                 .and_then(|name| bins.get(name))
                 .cloned()
                 .unwrap_or_default(),
+            env: std::env::vars_os()
+                .filter_map(|(name, value)| {
+                    Some((name.into_string().ok()?, value.into_string().ok()?))
+                })
+                .collect(),
             ..Fill::default()
         };
         words

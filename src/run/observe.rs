@@ -5,7 +5,7 @@ use crate::load::{self, Job, Target, Verified};
 use crate::process::{Arrived, Effective, Wanted, effective};
 use crate::record::{Arrival, Observed, Serving};
 use crate::server::{Server, ports};
-use crate::spec::{Cell, Fill, ProcessSpec};
+use crate::spec::{Cell, ProcessSpec, Symbol};
 
 /// Asks once more and looks at the processes. None where the second answer fails or has another status.
 pub(super) async fn observed(
@@ -16,10 +16,9 @@ pub(super) async fn observed(
     verified: &Verified,
 ) -> Option<Observed> {
     let second = load::ask(job, target).await.ok()?;
-    let fill = server.fill();
     let port = target.address().port();
     let front = cell.front_process();
-    let secrets: Vec<&str> = front.map(|front| secrets(front, fill)).unwrap_or_default();
+    let secrets: Vec<&str> = server.secrets().iter().map(String::as_str).collect();
     Observed::new(
         load::answer(&verified.response),
         load::answer(&second),
@@ -27,14 +26,6 @@ pub(super) async fn observed(
         &secrets,
         front.and_then(|front| serving(front, server, port)),
     )
-}
-
-fn secrets<'a>(front: &ProcessSpec, fill: &'a Fill) -> Vec<&'a str> {
-    let values = front.secret.iter().filter_map(|name| fill.env.get(name));
-    values
-        .map(String::as_str)
-        .filter(|value| !value.is_empty())
-        .collect()
 }
 
 /// What the processes of the front got; none where none is left of them.
@@ -51,9 +42,28 @@ fn serving(front: &ProcessSpec, server: &Server, port: u16) -> Option<Serving> {
         .collect();
     variables.extend(front.unset_env.iter().map(|name| (name.clone(), None)));
     let words: Vec<String> = front.command.iter().map(|word| word.fill(fill)).collect();
-    let ports = fill.ports.values().flatten().chain(fill.services.values());
-    let mut passing = vec![fill.dir.clone(), port.to_string()];
-    passing.extend(ports.map(u16::to_string));
+    let mut passing = vec![(fill.dir.clone(), "dir".to_owned())];
+    let own = Symbol::Port.to_string();
+    passing.push((port.to_string(), own));
+    for (role, ports) in &fill.ports {
+        let others = ports
+            .iter()
+            .enumerate()
+            .filter(|(_, other)| **other != port);
+        passing.extend(others.map(|(at, other)| {
+            (
+                other.to_string(),
+                Symbol::Ports(role.clone(), at).to_string(),
+            )
+        }));
+    }
+    let services = fill.services.iter();
+    passing.extend(services.map(|(name, port)| {
+        (
+            port.to_string(),
+            Symbol::ServicePort(name.clone()).to_string(),
+        )
+    }));
     let wanted = Wanted {
         variables: &variables,
         words: &words,

@@ -9,7 +9,7 @@ use crate::plan::estimate;
 use crate::process::GuardProgram;
 use crate::record::{End, Outcome, Step, Trial, metric};
 use crate::server::build::BuildError;
-use crate::server::{Place, ServerError, Services};
+use crate::server::{Place, ServerError, Services, secrets};
 use crate::spec::{Cell, Planned, Spec};
 use crate::store::{RunFolder, StoreError};
 use std::fmt;
@@ -143,13 +143,20 @@ async fn trials(
     };
     let end = session.trials(&mut services, listen).await;
     // Whatever has happened, nothing may be left of them.
-    if let Err(error) = services.stop().await {
-        listen(&Event::LeftBehind {
-            what: error.to_string(),
-        });
-        return end.map(|_| End::Aborted);
+    match services.stop().await {
+        Ok(killed) => {
+            for what in killed {
+                listen(&Event::Killed { what });
+            }
+            end
+        }
+        Err(error) => {
+            listen(&Event::LeftBehind {
+                what: error.to_string(),
+            });
+            end.map(|_| End::Aborted)
+        }
     }
-    end
 }
 
 /// The trials that are left, taken one after the other.
@@ -238,6 +245,7 @@ impl Session<'_> {
             ledgers: ledgers.to_owned(),
             cpus,
             nofile: self.job.nofile,
+            secrets: secrets(cell, &self.spec.services),
             runtimes: self.made.runtimes(),
             folders: self.made.folders(cell, self.spec),
         };

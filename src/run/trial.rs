@@ -158,7 +158,11 @@ impl Stage<'_> {
                 let loading = Loading::begin(self, job, target, verified, sampler);
                 self.load(seen, server, loading).await
             }
-            Err(reason) => seen.fail(Step::Verify, reason, server.log_tail()),
+            Err(reason) => {
+                // An answer may tell what nothing may keep.
+                let reason = self.place.hide(&reason);
+                seen.fail(Step::Verify, reason, server.log_tail())
+            }
         }
     }
 
@@ -326,7 +330,7 @@ fn roots(rooted: Vec<Rooted>) -> Vec<Root> {
         },
         tree: match one.root {
             server::Root::Guard(pid) => Tree::UnderGuard(pid),
-            server::Root::Process(process) => Tree::From(process.pid),
+            server::Root::Process(process) => Tree::From(process),
         },
         counted: one.counted,
     };

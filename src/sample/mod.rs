@@ -13,7 +13,7 @@ mod tree;
 mod usage;
 mod work;
 
-use crate::process::Walker;
+use crate::process::{ProcessId, Walker};
 use crate::record::{Phase, Reading, Usage};
 use role::Role;
 use rustix::time::{ClockId, clock_gettime};
@@ -45,7 +45,7 @@ pub enum Tree {
     UnderGuard(u32),
     /// The process with this pid, which was not started for this, and all of its descendants. Its CPU time counts from
     /// the first reading. When the process is gone the tree is, whoever is left of it or has its pid.
-    From(u32),
+    From(ProcessId),
 }
 
 /// The moments at which PSS is read, outside of the measured phase.
@@ -93,15 +93,15 @@ impl Sampler {
     pub fn start(roots: Vec<Root>, interval: Duration, began: Instant) -> io::Result<Self> {
         let (messages, inbox) = mpsc::channel();
         let latest = Arc::new(Latest::default());
-        let (mut roles, mut walker) = (Vec::new(), Walker::new());
+        let mut roles = Vec::new();
         for root in roots {
-            Role::add(&mut roles, root, &mut walker);
+            Role::add(&mut roles, root);
         }
         let watcher = Watcher {
             began,
             phase: Phase::Start,
             roles,
-            walker,
+            walker: Walker::new(),
             readings: Vec::new(),
             ticks: Vec::new(),
             latest: Arc::clone(&latest),
@@ -196,7 +196,7 @@ impl Watcher {
             let wait = next.saturating_duration_since(Instant::now());
             match inbox.recv_timeout(wait) {
                 Ok(Message::Watch(root)) => {
-                    Role::add(&mut self.roles, root, &mut self.walker);
+                    Role::add(&mut self.roles, root);
                 }
                 Ok(Message::Phase(phase)) => {
                     self.phase = phase;

@@ -28,8 +28,8 @@ pub(super) struct Role {
 
 impl Role {
     /// Adds a tree to its role, or the role to the others.
-    pub(super) fn add(roles: &mut Vec<Self>, root: Root, walker: &mut Walker) {
-        let tree = Watched::new(root.tree, walker);
+    pub(super) fn add(roles: &mut Vec<Self>, root: Root) {
+        let tree = Watched::new(root.tree);
         match roles.iter_mut().find(|role| role.name == root.role) {
             Some(role) => role.trees.push(tree),
             None => roles.push(Self {

@@ -41,7 +41,7 @@ enum Top {
     /// Below this guard, itself left out.
     Guard(u32),
     /// At this process; none where there was none when the watch began.
-    Process(Option<ProcessId>),
+    Process(ProcessId),
 }
 
 /// A tree, with what has to be remembered from reading to reading.
@@ -65,11 +65,11 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    /// Begins to watch. Who stands at the top of a tree that is not a guard's is found out now.
-    pub(super) fn new(tree: Tree, walker: &mut Walker) -> Self {
+    /// Begins to watch.
+    pub(super) fn new(tree: Tree) -> Self {
         let top = match tree {
             Tree::UnderGuard(pid) => Top::Guard(pid),
-            Tree::From(pid) => Top::Process(walker.stat(pid).map(|stat| stat.id)),
+            Tree::From(process) => Top::Process(process),
         };
         Self {
             top,
@@ -143,8 +143,7 @@ impl Watched {
     }
 
     /// Begins with a process; false where it is gone. Its pid may be another's by then.
-    fn start_at(&mut self, walker: &mut Walker, top: Option<ProcessId>) -> bool {
-        let Some(id) = top else { return false };
+    fn start_at(&mut self, walker: &mut Walker, id: ProcessId) -> bool {
         walker.children(id.pid, &mut self.todo);
         match walker.stat(id.pid) {
             Some(stat) if stat.id == id => self.now.insert(id.pid, stat).is_none(),
@@ -305,7 +304,7 @@ mod tests {
     /// The ticks that are shown when the tree is read in these states, of which
     /// each has the guard's sum, whether nothing was missing, and its processes.
     fn shown(states: &[(u64, bool, &[Stat])]) -> Vec<u64> {
-        let mut tree = Watched::new(Tree::UnderGuard(1), &mut Walker::new());
+        let mut tree = Watched::new(Tree::UnderGuard(1));
         let mut all = Vec::new();
         for (reaped, complete, stats) in states {
             tree.guard_reaped = *reaped;

@@ -52,6 +52,8 @@ pub struct Workshop<'a> {
     pub ledgers: &'a Path,
     /// The program that guards commands.
     pub program: &'a GuardProgram,
+    /// Texts that nothing may keep of what commands print.
+    pub secrets: &'a [String],
 }
 
 impl Workshop<'_> {
@@ -81,7 +83,7 @@ impl Workshop<'_> {
                 affinity: None,
                 ledger: Some(self.ledgers.join(format!("build-{}.json", index + 1))),
                 shown: Some(spec::line(words)),
-                secrets: Vec::new(),
+                secrets: self.secrets.to_vec(),
             };
             let line = launch.command_line();
             match command(self.program, launch, within).await {

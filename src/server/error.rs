@@ -1,5 +1,6 @@
 //! What can go wrong in the life of a server, in words for the report's row.
 
+use super::place::Purpose;
 use super::ports::PortError;
 use crate::process::{StartError, StopError};
 use crate::record::Step;
@@ -65,8 +66,8 @@ pub enum ServerError {
     Command {
         /// For whom.
         who: Who,
-        /// `setup` or `prepare`.
-        purpose: &'static str,
+        /// What the command was for.
+        purpose: Purpose,
         /// The command.
         line: String,
         /// How it ended, in words.
@@ -161,7 +162,8 @@ impl ServerError {
             | Self::Url(_)
             | Self::Scratch { .. }
             | Self::Command {
-                purpose: "setup", ..
+                purpose: Purpose::Setup,
+                ..
             }
             | Self::Start(_) => Step::Start,
             Self::LeftBehind { first, .. } => first.step(),
@@ -220,7 +222,7 @@ impl fmt::Display for ServerError {
                 line,
                 reason,
                 ..
-            } => write!(f, "`{purpose}` of {who} failed: `{line}` {reason}"),
+            } => write!(f, "`{}` of {who} failed: `{line}` {reason}", purpose.name()),
             Self::Url(reason) => f.write_str(reason),
             Self::ExitedEarly {
                 fallen,

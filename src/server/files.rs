@@ -7,6 +7,7 @@ use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::Path;
 
 /// Renders the files of a process from its folder into its scratch folder. An error is a sentence.
@@ -23,11 +24,23 @@ pub(super) fn write(
         let text = render(&source, &text, &Names::of(fill, cell))?;
         let target = to.join(name);
         let parent = target.parent().unwrap_or(to);
-        fs::create_dir_all(parent)
-            .and_then(|()| fs::write(&target, text))
+        put(parent, to, &target, &text)
             .map_err(|error| format!("the file {name} cannot be written: {error}"))?;
     }
     Ok(())
+}
+
+/// Writes a file into a folder that may be a copy: a link in it is replaced, and what it points to is left alone.
+fn put(parent: &Path, to: &Path, target: &Path, text: &str) -> io::Result<()> {
+    fs::create_dir_all(parent)?;
+    if !parent.canonicalize()?.starts_with(to.canonicalize()?) {
+        return Err(io::Error::other("a link leads out of the scratch folder"));
+    }
+    match fs::remove_file(target) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    fs::write(target, text)
 }
 
 /// What is wrong with the templates of files, as far as it can be seen before anything is started, one sentence

@@ -60,7 +60,7 @@ impl<'a> Home<'a> {
     pub(super) fn draft(&self, cell: &'a Cell, is_front: bool, fill: Fill) -> Draft<'a> {
         let role = &self.process.role;
         let name = if self.process.count > 1 {
-            format!("{role}.{}", self.index)
+            format!("{role}@{}", self.index)
         } else {
             role.clone()
         };

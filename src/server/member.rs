@@ -273,7 +273,13 @@ impl Member {
         let stopped = guard.stop().await.map_err(ServerError::Stop)?;
         if let Some(scratch) = scratch {
             // Many files take their time.
-            let _ = tokio::task::spawn_blocking(move || drop(scratch)).await;
+            let removed = tokio::task::spawn_blocking(move || scratch.remove()).await;
+            if let Ok(Err(error)) = removed {
+                return Err(ServerError::Scratch {
+                    who: site.who,
+                    reason: error.to_string(),
+                });
+            }
         }
         for address in addresses {
             nobody_listens(address).await?;
@@ -282,6 +288,7 @@ impl Member {
             exit: stopped.exit.to_string(),
             polite: stopped.polite,
             killed: stopped.killed,
+            apart: matches!(site.who, Who::Service(_)),
             printed_bytes: Some(stopped.printed),
         };
         Ok((site.name, stop))

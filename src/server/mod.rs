@@ -22,7 +22,7 @@ pub mod runtime;
 mod services;
 
 pub use error::{Fallen, NotReady, ServerError, Wanted, Who};
-pub use place::Place;
+pub use place::{Place, Purpose, secrets};
 pub use services::Services;
 
 use crate::process::ProcessId;
@@ -30,7 +30,7 @@ use crate::record::{Proof, Stop};
 use crate::spec::{Cell, Fill, Ready, ReadyBy, Text};
 use home::{Homes, all_set};
 use member::{Member, authority};
-use place::{Purpose, Site, caller};
+use place::{Site, caller};
 use running::Running;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -46,13 +46,16 @@ pub struct Server {
     members: Vec<Member>,
     front: Front,
     fill: Fill,
+    /// Texts that nothing may keep.
+    secrets: Vec<String>,
     /// When its first process was started.
     pub began: Instant,
     /// The address that answered, and that is loaded.
     pub address: SocketAddr,
     /// What stands in the Host header.
     pub authority: String,
-    /// From the start of its first process to the first good answer; none where it ran already.
+    /// From the start of its first process to the first good answer, without what `prepare` took; none where it
+    /// ran already.
     pub startup: Option<Duration>,
     /// Whether it was proved that our processes answer.
     pub proof: Proof,
@@ -112,7 +115,13 @@ impl Server {
             let mut members = Vec::new();
             let started = Self::start_once(cell, services, place, &mut members).await;
             let error = match started {
-                Ok(server) => return Ok(Self { members, ..server }),
+                Ok(server) => {
+                    return Ok(Self {
+                        members,
+                        secrets: place.secrets.clone(),
+                        ..server
+                    });
+                }
                 Err(error) => error,
             };
             let again = error.is_port_taken() && tries < PORT_TRIES;
@@ -140,8 +149,8 @@ impl Server {
         all_set(cell, services, &fill)?;
         for service in services.of_trial(cell) {
             let role = &service.process.role;
-            let name = format!("service-{role}");
-            let member = services::start(service, name, fill.clone(), place).await?;
+            let name = format!("service@{role}");
+            let member = services::start_again(service, &name, &fill, place).await?;
             fill.services.insert(role.clone(), member.site.fill.port);
             members.push(member);
         }
@@ -155,6 +164,8 @@ impl Server {
         fill.ports = homes.ports();
         let first = members.len();
         let mut answered = None;
+        // What the suite does meanwhile is no part of the server's start.
+        let mut prepared = Duration::ZERO;
         for home in &homes.0 {
             let is_front = home.process.role == cell.front;
             let draft = home.draft(cell, is_front, fill.clone());
@@ -171,15 +182,20 @@ impl Server {
             };
             let made_ready = async {
                 let answer = this.until_ready(ready, headers, place).await?;
+                let prepares = Instant::now();
                 this.prepare(place).await?;
-                Ok(answer)
+                Ok((answer, prepares.elapsed()))
             };
-            let answer = tokio::select! {
-                answer = made_ready => answer?,
-                fallen = first_gone(earlier.iter()) => return Err(fallen.exited_early()),
+            let (answer, took) = tokio::select! {
+                made = made_ready => made?,
+                fallen = first_gone(earlier.iter().chain(services.running_for(cell))) => {
+                    return Err(fallen.exited_early());
+                }
             };
             if is_front {
                 answered = answer.map(|answer| (at, answer));
+            } else {
+                prepared += took;
             }
         }
         let (front, answer) = answered.ok_or(ServerError::NoProcess)?;
@@ -191,12 +207,13 @@ impl Server {
         let began = members[first].began;
         Ok(Self {
             members: Vec::new(),
+            secrets: Vec::new(),
             front: Front::Ours(front),
             fill: member.site.fill.clone(),
             began,
             address: answer.address,
             authority: authority(&member.process.address, member.site.fill.port),
-            startup: Some(answer.at.duration_since(began)),
+            startup: Some(answer.at.duration_since(began).saturating_sub(prepared)),
             proof: answer.proof,
             warnings: members
                 .iter()
@@ -208,6 +225,7 @@ impl Server {
     fn running(running: Running, warnings: Vec<String>) -> Self {
         Self {
             members: Vec::new(),
+            secrets: Vec::new(),
             fill: running.fill.clone(),
             began: Instant::now(),
             address: running.address,
@@ -270,6 +288,11 @@ impl Server {
             pids.extend(running.roots.iter().map(|root| root.pid));
         }
         pids
+    }
+
+    /// Texts that nothing may keep of it.
+    pub fn secrets(&self) -> &[String] {
+        &self.secrets
     }
 
     /// Those of them that are loaded.

@@ -3,8 +3,8 @@
 
 use super::error::{ServerError, Who};
 use super::files;
-use crate::process::{CommandError, GuardProgram, Launch, Scratch, command, tail};
-use crate::spec::{self, Cell, Fill, ProcessSpec, Symbol, Text};
+use crate::process::{CommandError, GuardProgram, Launch, Scratch, command, hide, tail};
+use crate::spec::{self, Cell, Fill, ProcessSpec, Service, Symbol, Text};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,6 +13,8 @@ use std::time::Duration;
 pub(super) const TAIL_LINES: usize = 20;
 /// What a process inherits of the caller's environment; the rest is the suite's to say.
 const INHERITED: [&str; 4] = ["PATH", "HOME", "LANG", "TMPDIR"];
+/// Variables that are no secrets, and whose values stand everywhere.
+const EVERYBODYS: [&str; 4] = ["USER", "LOGNAME", "SHELL", "PWD"];
 /// When a command of `setup` or `prepare` has hung.
 const COMMAND_WITHIN: Duration = Duration::from_mins(10);
 /// How long a command has to end when it is asked to.
@@ -37,11 +39,18 @@ pub struct Place {
     pub nofile: Option<u64>,
     /// The programs of runtimes, by their names.
     pub runtimes: BTreeMap<String, String>,
+    /// Texts that nothing may keep.
+    pub secrets: Vec<String>,
     /// Where the folders are that were built, by what the suite calls them; others are in the suite's folder.
     pub folders: BTreeMap<String, PathBuf>,
 }
 
 impl Place {
+    /// A text for people, without what nothing may keep.
+    pub fn hide(&self, text: &str) -> String {
+        hide(text, &self.secrets)
+    }
+
     /// Where a folder of the suite is.
     pub(super) fn folder_of(&self, cwd: &str) -> PathBuf {
         let built = self.folders.iter().find_map(|(name, folder)| {
@@ -53,8 +62,8 @@ impl Place {
 }
 
 /// What commands of one process are run for.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Purpose {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
     /// Before each start of a service.
     Setup,
     /// Between readiness and load.
@@ -62,7 +71,8 @@ pub(super) enum Purpose {
 }
 
 impl Purpose {
-    pub(super) fn name(self) -> &'static str {
+    /// The key of a suite that has them.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Setup => "setup",
             Self::Prepare => "prepare",
@@ -79,8 +89,6 @@ pub(super) struct Site {
     pub(super) fill: Fill,
     cwd: PathBuf,
     env: Vec<(String, String)>,
-    /// Texts that nothing may keep.
-    secrets: Vec<String>,
 }
 
 impl Site {
@@ -122,18 +130,12 @@ impl Site {
             _ => place.folder_of(&process.cwd.fill(&fill)),
         };
         let env = environment(process, &fill);
-        let secrets = env
-            .iter()
-            .filter(|(variable, _)| process.secret.contains(variable))
-            .map(|(_, value)| value.clone())
-            .collect();
         let site = Self {
             who,
             name,
             fill,
             cwd,
             env,
-            secrets,
         };
         Ok((site, scratch))
     }
@@ -146,7 +148,6 @@ impl Site {
             env: inherited(&fill).into_iter().collect(),
             fill,
             cwd: place.folder.clone(),
-            secrets: Vec::new(),
         }
     }
 
@@ -182,7 +183,7 @@ impl Site {
             nofile: None,
             affinity: None,
             ledger: Some(place.ledgers.join(format!("{name}.json"))),
-            secrets: self.secrets.clone(),
+            secrets: place.secrets.clone(),
         }
     }
 
@@ -219,11 +220,12 @@ impl Site {
                     let after = crate::units::show_duration(after);
                     format!("did not end within {after}")
                 }
+                Err(CommandError::Stop(error)) => return Err(ServerError::Stop(error)),
                 Err(error) => error.to_string(),
             };
             return Err(ServerError::Command {
                 who: self.who.clone(),
-                purpose: purpose.name(),
+                purpose,
                 line: spec::line(words),
                 reason,
                 log_tail: tail(&log, TAIL_LINES),
@@ -265,6 +267,43 @@ pub(super) fn texts(process: &ProcessSpec) -> impl Iterator<Item = &Text> {
         .chain(process.files.iter().map(|(_, text)| text))
         .chain(process.prepare.iter().flatten())
         .chain(ready)
+}
+
+/// The values that nothing may keep of what a cell needs: its processes' and services' secrets, and whatever its texts take
+/// from the caller's environment, but for what is in everybody's.
+pub fn secrets(cell: &Cell, services: &[Service]) -> Vec<String> {
+    let caller = caller();
+    let services = services
+        .iter()
+        .filter(|service| cell.services.contains(&service.process.role));
+    let processes = cell
+        .processes
+        .iter()
+        .chain(services.clone().map(|service| &service.process));
+    let named = processes.clone().flat_map(|process| &process.secret);
+    let request = &cell.work.request;
+    let builds = services.clone().flat_map(|service| &service.builds);
+    let of_texts = processes
+        .flat_map(texts)
+        .chain(cell.prepare.iter().flatten())
+        .chain(services.flat_map(|service| service.setup.iter().flatten()))
+        .chain(
+            builds
+                .chain(&cell.builds)
+                .flat_map(|build| build.commands.iter().flatten()),
+        )
+        .chain(request.headers.iter().map(|(_, text)| text))
+        .flat_map(Text::variables)
+        .filter(|name| !INHERITED.contains(name) && !EVERYBODYS.contains(name));
+    let mut all: Vec<String> = named
+        .map(String::as_str)
+        .chain(of_texts)
+        .filter_map(|name| caller.get(name).cloned())
+        .filter(|value| !value.is_empty())
+        .collect();
+    all.sort();
+    all.dedup();
+    all
 }
 
 /// The caller's environment, as far as it is text.

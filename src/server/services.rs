@@ -7,7 +7,6 @@ use super::home::resolve;
 use super::member::{Draft, Member};
 use super::place::Place;
 use super::{Rooted, first_gone, ports};
-use crate::record::Stop;
 use crate::spec::{Cell, Fill, Scope, Service};
 use std::collections::{BTreeMap, HashSet};
 use std::net::SocketAddr;
@@ -48,19 +47,20 @@ impl Services {
     /// back in sentences. Logs go to `place`'s folder.
     pub async fn ensure(&mut self, cell: &Cell, place: &Place) -> Result<Vec<String>, ServerError> {
         let mut notes = Vec::new();
-        let fallen = self
-            .running
-            .iter()
-            .rposition(|member| member.fallen().is_some());
-        if let Some(at) = fallen {
-            // Whoever leans on it, or was started after it, begins anew with it.
-            let member = self.running.remove(at);
-            let name = member.process.role.clone();
+        let fallen: Vec<Option<Fallen>> = self.running.iter().map(Member::fallen).collect();
+        for fallen in fallen.iter().flatten() {
+            let Fallen { who, exit, .. } = fallen;
             notes.push(format!(
-                "the service `{name}` had ended between two trials, and was started again"
+                "{who} {exit} between two trials, and was started again"
             ));
-            member.kill_now();
-            member.stop().await?;
+        }
+        if let Some(first) = fallen.iter().position(Option::is_some) {
+            // Those that were started later may lean on it, and know its port.
+            while self.running.len() > first {
+                if let Some(member) = self.running.pop() {
+                    member.stop().await?;
+                }
+            }
         }
         let wanted: Vec<Service> = self
             .of(cell)
@@ -73,11 +73,10 @@ impl Services {
             let started = self.starts.entry(name.clone()).or_default();
             *started += 1;
             let log = match started {
-                1 => format!("service-{name}"),
-                again => format!("service-{name}.{again}"),
+                1 => format!("service@{name}"),
+                again => format!("service@{name}@{again}"),
             };
-            let fill = self.fill();
-            let member = start(&service, log, fill, place).await?;
+            let member = start_again(&service, &log, &self.fill(), place).await?;
             self.running.push(member);
         }
         Ok(notes)
@@ -117,7 +116,7 @@ impl Services {
     }
 
     /// The running ones that a cell needs.
-    fn running_for<'a>(&'a self, cell: &'a Cell) -> impl Iterator<Item = &'a Member> {
+    pub(super) fn running_for<'a>(&'a self, cell: &'a Cell) -> impl Iterator<Item = &'a Member> {
         self.running
             .iter()
             .filter(|member| cell.services.contains(&member.process.role))
@@ -138,26 +137,45 @@ impl Services {
         self.running_for(cell).map(Rooted::of_service).collect()
     }
 
-    /// Ends all that run, in reverse order. All are ended, and the first error is told.
-    pub async fn stop(&mut self) -> Result<BTreeMap<String, Stop>, ServerError> {
-        let mut stops = BTreeMap::new();
+    /// Ends all that run, in reverse order. What could not be ended, or had to be killed, is told in a sentence each.
+    pub async fn stop(&mut self) -> Result<Vec<String>, ServerError> {
+        let mut killed = Vec::new();
         let mut first = None;
         while let Some(member) = self.running.pop() {
+            let who = member.site.who.clone();
             match member.stop().await {
-                Ok((name, stop)) => {
-                    stops.insert(name, stop);
-                }
+                Ok((_, stop)) if stop.polite => {}
+                Ok((_, stop)) => killed.push(format!(
+                    "{who} did not end when it was asked to; processes that had to be killed: {}",
+                    stop.killed
+                )),
                 Err(error) => {
                     first.get_or_insert(error);
                 }
             }
         }
-        first.map_or(Ok(stops), Err)
+        first.map_or(Ok(killed), Err)
+    }
+}
+
+/// The same, again on another port where its own was taken meanwhile.
+pub(super) async fn start_again(
+    service: &Service,
+    name: &str,
+    fill: &Fill,
+    place: &Place,
+) -> Result<Member, ServerError> {
+    let mut tries = 1;
+    loop {
+        match start(service, name.to_owned(), fill.clone(), place).await {
+            Err(error) if error.is_port_taken() && tries < super::PORT_TRIES => tries += 1,
+            other => return other,
+        }
     }
 }
 
 /// Starts a service and waits until it is ready and prepared. After an error, or given up, nothing of it is left.
-pub(super) async fn start(
+async fn start(
     service: &Service,
     name: String,
     mut fill: Fill,

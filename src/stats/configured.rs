@@ -134,7 +134,8 @@ fn around(a: &Cell, b: &Cell) -> Vec<String> {
     }
     for process in a.processes.iter().filter(|process| process.role != a.front) {
         let other = b.processes.iter().find(|other| other.role == process.role);
-        if other.is_some_and(|other| other != process) {
+        // What stands in a rendered file may depend on any toggle, and is not kept.
+        if other.is_some_and(|other| other != process || !process.files.is_empty()) {
             words.push(format!("the process {}", process.role));
         }
     }
@@ -157,19 +158,21 @@ fn front(sides: &[Side<'_>; 2]) -> Vec<Setting> {
     let mut settings = environment(sides, same_start);
     settings.extend(command(sides, same_start));
     let [a, b] = sides.each_ref().map(|side| side.process);
-    for (differs, what) in [
-        (a.cwd != b.cwd, "the folder of the process"),
-        (a.runtime != b.runtime, "the runtime"),
-    ] {
-        if differs && same_start == Some(true) {
-            let why = format!("{what} is the same for both where it serves");
-            settings.push(Setting::Lost(why));
-        } else if differs {
-            settings.push(Setting::Reached(what.to_owned()));
-        }
+    if a.runtime != b.runtime {
+        settings.push(if same_start == Some(true) {
+            Setting::Lost("the runtime is the same for both where it serves".to_owned())
+        } else {
+            Setting::Reached("the runtime".to_owned())
+        });
     }
     let differs = [
-        (a.files != b.files, "the files that are rendered for it"),
+        // Where a process is now need not be where it was started.
+        (a.cwd != b.cwd, "the folder of the process"),
+        // What stands in them may depend on any toggle, and is not kept.
+        (
+            a.files != b.files || !a.files.is_empty(),
+            "the files that are rendered for it",
+        ),
         (a.copy != b.copy, "whether it runs in a copy of its folder"),
         (a.count != b.count, "how many of it are started"),
         (
@@ -285,7 +288,8 @@ fn command(sides: &[Side<'_>; 2], same_start: Option<bool>) -> Vec<Setting> {
     } else {
         format!("the arguments of the command ({words})")
     };
-    if same_start != Some(true) {
+    // Not everything that a launcher can set shows in what it starts.
+    if same_start != Some(true) || ahead == 0 {
         return vec![Setting::Reached(what)];
     }
     let is_lost = |side: &Side<'_>| {

@@ -142,10 +142,10 @@ pub fn effect(of: &CellSummary<'_>, to: &CellSummary<'_>) -> Effect {
     let seen = Seen::of(of).zip(Seen::of(to));
     match expected(&a.work, &b.work) {
         Expected::Apart => return Effect::Proved,
-        // One answer that is as both expect proves nothing.
+        // One answer could be as both expect: only answers that differ in what they speak of prove anything.
         Expected::Otherwise(headers) => {
-            let same = |(a, b): &(Seen<'_>, Seen<'_>)| a.is_same_answer(b, &headers);
-            if !seen.as_ref().is_some_and(same) {
+            let apart = |(a, b): &(Seen<'_>, Seen<'_>)| a.is_other_answer(b, &headers);
+            if seen.as_ref().is_some_and(apart) {
                 return Effect::Proved;
             }
         }

@@ -399,7 +399,7 @@ fn what_is_expected_decides() {
     // Something that only one side speaks of, and no observation.
     let mut blind = expects(on(), "1");
     blind.trials[0].observed = None;
-    assert_eq!(between(&blind, &off()), Effect::Proved);
+    assert_eq!(between(&blind, &off()), Effect::Unknown);
     // The same answer on both sides is as both expect.
     let idle = on().work(|work| work.expect.min_size = Some(10));
     assert_eq!(

@@ -148,6 +148,7 @@ fn more_than_a_megabyte_a_second_is_loud() {
             exit: "exited with 0".to_owned(),
             polite: true,
             killed: 0,
+            apart: false,
             printed_bytes,
         };
         let mut trial = trial(served(&[(1, 100)]));

@@ -81,14 +81,20 @@ impl<'a> Seen<'a> {
         })
     }
 
-    /// Whether the answers are the same to the last byte, also in these headers.
-    pub(super) fn is_same_answer(&self, other: &Self, headers: &[&str]) -> bool {
-        self.body.is_some()
-            && self.body == other.body
-            && self.statuses == other.statuses
-            && self.headers == other.headers
-            && self.varying == other.varying
-            && !headers.iter().any(|name| self.varying.contains(name))
+    /// Whether the answers differ in their status, in one of these headers, or in their bodies.
+    pub(super) fn is_other_answer(&self, other: &Self, headers: &[&str]) -> bool {
+        let is_there = |seen: &Self, name: &&str| {
+            (
+                seen.headers.get(*name).copied(),
+                seen.varying.contains(name),
+            )
+        };
+        let bodies = self.body.zip(other.body);
+        self.statuses.is_disjoint(&other.statuses)
+            || bodies.is_some_and(|(own, other)| own != other)
+            || headers
+                .iter()
+                .any(|name| is_there(self, name) != is_there(other, name))
     }
 
     /// What can be seen to differ from outside, in words.

@@ -1,7 +1,7 @@
 //! Servers of several processes, what they lean on, what they are given, and those that run already.
 
 use crate::fixture::Behaviour;
-use crate::kit::{Suite, missing, python, quote, signal, without_python};
+use crate::kit::{Suite, missing, python, quote, without_python};
 use hotlap::record::{Proof, Step};
 use std::fs;
 use std::path::Path;
@@ -94,7 +94,7 @@ http {
     let trial = outcome.valid("balanced");
     assert_eq!(trial.listener, Proof::Proved);
     let stopped: Vec<&String> = trial.stops.keys().collect();
-    assert_eq!(stopped, ["app.1", "app.2", "proxy"]);
+    assert_eq!(stopped, ["app@1", "app@2", "proxy"]);
     assert!(trial.stops.values().all(|stop| stop.polite), "{trial:?}");
     let roles: Vec<&String> = trial.usage.keys().collect();
     assert_eq!(roles, ["app", "proxy", "total"]);
@@ -104,7 +104,7 @@ http {
     assert!(trial.usage["app"].processes >= 2);
     assert_eq!(trial.usage["proxy"].processes, 2);
     let logs = outcome.suite.run_folder().unwrap().join("logs");
-    for name in ["app.1.log", "app.2.log", "proxy.log"] {
+    for name in ["app@1.log", "app@2.log", "proxy.log"] {
         assert!(
             files(&logs).iter().any(|file| file.ends_with(name)),
             "{name}"
@@ -247,44 +247,47 @@ fn a_service_that_cannot_be_had_is_named_with_its_command() {
 }
 
 #[test]
-fn a_service_that_ended_between_two_trials_is_started_again() {
+fn services_that_ended_between_two_trials_are_started_again_with_those_that_lean_on_them() {
     if without_python() {
         return;
     }
     let suite = Suite::new();
     let diary = quote(&suite.path().join("diary").display().to_string());
     let python_name = quote(python().unwrap());
-    let mut running = suite
+    let pid = suite.path().join("pid").display().to_string();
+    // The server ends the database with itself: always between two trials.
+    let server = format!(
+        "$0 diarist.py app {diary} & echo $! > own; trap 'kill -9 $(cat {pid}); kill $(cat own); wait' TERM; wait"
+    );
+    let service =
+        |name: &str| format!("command = [{python_name}, 'diarist.py', '{name}', {diary}]");
+    let outcome = suite
         .setting("repetitions", "2")
-        .setting("cooldown", "'1500ms'")
         .file("diarist.py", DIARIST)
         .toml(&format!(
-            "[services.db]\ncommand = [{python_name}, 'diarist.py', 'db', {diary}]"
+            "[services.db]\ncommand = ['sh', '-c', 'echo $$ > {pid}; exec $0 diarist.py db $1', {python_name}, {diary}]"
         ))
-        .fixture_with("app", &Behaviour::good(), "needs = ['db']")
-        .spawn();
-    running.wait_for_trials(1);
-    let is_diarist = |pid: &u32| {
-        fs::read(format!("/proc/{pid}/cmdline"))
-            .is_ok_and(|line| String::from_utf8_lossy(&line).contains("diarist.py\0db"))
-    };
-    let pid = running
-        .suite
-        .processes()
-        .into_iter()
-        .find(is_diarist)
-        .unwrap();
-    signal(pid, "KILL");
-    let outcome = running.wait().exits(0);
+        .toml(&format!("[services.cache]\nneeds = ['db']\n{}", service("cache")))
+        .toml(&format!(
+            "[servers.app]\nneeds = ['cache']\ncommand = ['sh', '-c', {}, {python_name}]",
+            quote(&server)
+        ))
+        .run()
+        .exits(0);
     let trials = outcome.trials();
     assert_eq!(trials.len(), 2);
+    let said = &trials[1].warnings;
     assert!(
-        trials[1].warnings.iter().any(|warning| warning
-            .contains("the service `db` had ended between two trials, and was started again")),
-        "{:?}",
-        trials[1].warnings
+        said.iter().any(|warning| warning
+            == "the service `db` was killed by SIGKILL between two trials, and was started again"),
+        "{said:?}"
     );
-    outcome.nothing_is_left();
+    let written = fs::read_to_string(outcome.suite.path().join("diary")).unwrap();
+    let written: Vec<&str> = written.lines().collect();
+    assert_eq!(
+        written.join(" "),
+        "+db +cache +app -app -cache +db +cache +app -app -cache"
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! trees of one role, services beside, and a server that somebody else started.
 
 use crate::kit::{Place, python, start, until, without_python};
-use hotlap::process::{Guard, Launch};
+use hotlap::process::{Guard, Launch, Walker};
 use hotlap::record::{Phase, Reading, Usage};
 use hotlap::sample::{Checkpoint, Root, Sampler, Series, Tree};
 use std::fs;
@@ -318,7 +318,7 @@ impl Drop for Stranger {
 fn from(pid: u32) -> Root {
     Root {
         role: "server".into(),
-        tree: Tree::From(pid),
+        tree: Tree::From(Walker::new().stat(pid).unwrap().id),
         counted: true,
     }
 }

@@ -338,6 +338,7 @@ fn trial(spec: &Cell, repetition: u32, draw: &mut fastrand::Rng) -> Trial {
         exit: "exited with 0".to_owned(),
         polite: true,
         killed: 0,
+        apart: false,
         printed_bytes: None,
     };
     Trial {

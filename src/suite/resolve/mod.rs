@@ -241,6 +241,16 @@ impl Resolver {
     /// The name of a server, toggle, value, load or profile.
     fn name(&mut self, name: &Spanned<String>, what: &str) {
         let text = name.get_ref();
+        if text == "total" && matches!(what, "process" | "service") {
+            self.say(
+                Diagnostic::error(
+                    code::BAD_NAME,
+                    format!("a {what} cannot be called `total`"),
+                    name.span(),
+                )
+                .help("reports call all processes together so"),
+            );
+        }
         let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
         if !text.is_empty() && text.chars().all(good) && text != "." && text != ".." {
             return;
