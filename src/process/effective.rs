@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn the_nice_value_is_found_behind_any_name() {
-        let stat = b"42 (a) b) S 7 42 42 0 -1 4194560 1 2 3 4 10 20 -1 40 20 5 3 0 999 1000 55 1 0 0 0 0 0 0 0 0 0 0 0 17 1 9 2";
+        let stat = b"42 (a) b) S 7 42 42 0 -1 4194560 1 2 3 4 10 20 -1 40 20 5 3 0 999 1000 55 1 0 0 0 0 0 0 0 0 0 0 0 0 17 1 9 2";
         let [nice, priority, policy] = schedule(stat).unwrap();
         assert_eq!(
             (&*nice, &*priority, &*policy),

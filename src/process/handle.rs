@@ -70,6 +70,15 @@ impl fmt::Display for StartError {
     }
 }
 
+impl StartError {
+    /// Why, in a sentence without its full stop.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Command { reason, .. } | Self::Guard { reason, .. } => reason,
+        }
+    }
+}
+
 impl std::error::Error for StartError {}
 
 /// Why a stop is not proved.

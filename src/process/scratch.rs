@@ -275,7 +275,8 @@ mod tests {
             path: app.join("scratch"),
             copy: Some(app.clone()),
         };
-        keep.create().and_then(|()| keep.copy()).unwrap();
+        keep.create().unwrap();
+        copy_folder(&app, &keep.path).unwrap();
         let made = app.join("scratch");
         assert_eq!(fs::read_to_string(made.join("link")).unwrap(), "#!");
         let mode = fs::metadata(made.join("bin/run")).unwrap().permissions();

@@ -155,6 +155,12 @@ fn of_run(input: &Input<'_>, cells: &[CellSummary<'_>]) -> Vec<String> {
 }
 
 fn is_loopback(cell: &Cell) -> bool {
+    if let Some(url) = &cell.url {
+        let host = url.split("://").nth(1).unwrap_or_default();
+        return ["127.", "localhost", "[::1]"]
+            .iter()
+            .any(|start| host.starts_with(start));
+    }
     cell.front_process().is_some_and(|front| {
         let address = front.address.trim_matches(['[', ']']);
         address == "localhost"

@@ -6,7 +6,7 @@ use super::naming::Naming;
 use super::show;
 use super::view::Finding;
 use crate::record::{End, Run};
-use crate::stats::{CellSummary, ENOUGH_TRIALS, effect, ratio};
+use crate::stats::{CellSummary, ENOUGH_TRIALS, Effect, effect, ratio};
 
 /// What must be known before a figure is read.
 pub(super) fn banners(run: &Run, cells: &[CellSummary<'_>]) -> Vec<(String, String)> {
@@ -119,7 +119,8 @@ fn finding(
     let (against, departure) = naming.departure(cell.cell, base)?;
     let base = cells.iter().find(|other| other.cell.id == against.id)?;
     // A difference between two cells that do the same is no finding.
-    if effect(cell, base).is_nothing() {
+    let effect = effect(cell, base);
+    if effect.is_nothing() {
         return None;
     }
     let of = |name: &str| {
@@ -137,6 +138,7 @@ fn finding(
         context: departure.context,
         subject: departure.to,
         object: departure.from,
+        hidden: matches!(effect, Effect::OnlyConfigured(_)),
         ratio: show::multiple(rate.value, &rate.by_round),
         rss: of("rss_peak").map(|rss| show::multiple(rss.value, &rss.by_round)),
         basis: Some(basis),

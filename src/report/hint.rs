@@ -83,7 +83,7 @@ fn said(hint: &Hint, among: &str, cell: &CellSummary<'_>) -> String {
         } => format!(
             "One process did nearly all of the work {among}: of {workers} that stand beside each other in {role}, one had up to \
              {} % of their CPU time. Where they are workers of one server, more connections may spread the load; else \
-             look at how the workers share the listening socket. The figures are those of one worker.",
+             look at how the workers share the listening socket. Then the figures are those of one worker.",
             percent(*share)
         ),
         Hint::Loud { role, rate } => format!(
@@ -115,7 +115,7 @@ fn closes(cell: &CellSummary<'_>) -> Option<String> {
     let anew: u64 = loads().map(|load| load.connections.reconnects).sum();
     if closed > 0 {
         return Some(format!(
-            "The server closes connections: after {} responses; {} were opened anew, which its figures include.",
+            "The server closes connections: {} responses in all were the last of theirs; {} connections were opened anew, which its figures include.",
             show::count(closed as f64),
             show::count(anew as f64)
         ));

@@ -127,10 +127,15 @@ fn timing(run: &Run) -> String {
 fn trials(run: &Run, input: &Input<'_>) -> String {
     let took: u64 = input.trials.iter().map(|trial| trial.took_ns).sum();
     format!(
-        "{} planned, {} recorded in {}, each in fresh processes",
+        "{} planned, {} recorded in {}, each in fresh processes{}",
         run.plan.len(),
         input.trials.len(),
-        show_duration(Duration::from_nanos(took))
+        show_duration(Duration::from_nanos(took)),
+        if run.spec.cells.iter().any(|cell| cell.url.is_some()) {
+            ", but for servers that ran already"
+        } else {
+            ""
+        }
     )
 }
 
@@ -187,8 +192,17 @@ fn commands(cell: &Cell) -> String {
             let _ = writeln!(out, "(cd {} && {line})  # built once", quote(&build.cwd));
         }
     }
+    if let Some(url) = &cell.url {
+        let _ = writeln!(out, "# runs already at {url}");
+    }
+    if !cell.services.is_empty() {
+        let _ = writeln!(out, "# services: {}", cell.services.join(", "));
+    }
     for process in &cell.processes {
         out.push_str(&process_lines(cell, process));
+    }
+    for words in &cell.prepare {
+        let _ = writeln!(out, "{}  # before each load", crate::spec::line(words));
     }
     out
 }

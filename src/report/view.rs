@@ -86,6 +86,8 @@ pub struct Finding {
     pub ratio: String,
     /// Ratio of the peak RSS.
     pub rss: Option<String>,
+    /// Whether nothing that can be seen from outside differs but these figures.
+    pub hidden: bool,
     /// What the ratio rests on, where that differs from finding to finding.
     pub basis: Option<String>,
 }

@@ -6,7 +6,7 @@ use super::making::{Workpieces, make, make_all, versions};
 use super::trial::{self, Ended, Seen, Stage};
 use crate::load::Cancel;
 use crate::plan::estimate;
-use crate::process::GuardProgram;
+use crate::process::{GuardProgram, hide};
 use crate::record::{End, Outcome, Step, Trial, metric};
 use crate::server::build::BuildError;
 use crate::server::{Place, ServerError, Services, secrets};
@@ -204,6 +204,7 @@ impl Session<'_> {
                     return Ok(End::Interrupted);
                 }
             };
+            let seen = hidden(seen, &secrets(cell, &spec.services));
             self.records.append_trial(&seen.trial, &seen.readings)?;
             let rest: Duration = left[index + 1..]
                 .iter()
@@ -299,6 +300,27 @@ fn unbuilt(stage: &Stage<'_>, failure: &BuildError) -> Ended {
         readings: Vec::new(),
         leaves_something: false,
     }))
+}
+
+/// What was seen, without what nothing may keep.
+fn hidden(mut seen: Box<Seen>, secrets: &[String]) -> Box<Seen> {
+    let mask = |text: &mut String| {
+        if !secrets.is_empty() {
+            *text = hide(text, secrets);
+        }
+    };
+    match &mut seen.trial.outcome {
+        Outcome::Valid => {}
+        Outcome::Invalid { reasons } => reasons.iter_mut().for_each(mask),
+        Outcome::Failed {
+            reason, log_tail, ..
+        } => {
+            mask(reason);
+            log_tail.iter_mut().for_each(mask);
+        }
+    }
+    seen.trial.warnings.iter_mut().for_each(mask);
+    seen
 }
 
 /// The record of a trial that lacks a service.

@@ -158,11 +158,7 @@ impl Stage<'_> {
                 let loading = Loading::begin(self, job, target, verified, sampler);
                 self.load(seen, server, loading).await
             }
-            Err(reason) => {
-                // An answer may tell what nothing may keep.
-                let reason = self.place.hide(&reason);
-                seen.fail(Step::Verify, reason, server.log_tail())
-            }
+            Err(reason) => seen.fail(Step::Verify, reason, server.log_tail()),
         }
     }
 
@@ -232,6 +228,7 @@ impl Stage<'_> {
         let foreign = server.still_alone().err();
         // The load may have ended because the server did, a moment before that was seen.
         let mut fallen = self.fallen(server);
+        let under_load = cut.is_some() || fallen.is_some();
         if cut.is_none() && fallen.is_none() {
             sampler.checkpoint(Checkpoint::Loaded);
             self.live.set_step("resting");
@@ -261,10 +258,12 @@ impl Stage<'_> {
             log_tail,
         }) = fallen
         {
-            let reason = format!(
-                "{who} {exit} {} after the load began, after {requests} requests",
-                show_duration(at),
-            );
+            let reason = if under_load {
+                let when = show_duration(at);
+                format!("{who} {exit} {when} after the load began, after {requests} requests")
+            } else {
+                format!("{who} {exit} in the rest after the load, after {requests} requests")
+            };
             return seen.fail(Step::Load, reason, log_tail);
         }
         if matches!(cut, Some(Cut::TimedOut)) {

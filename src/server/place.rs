@@ -3,7 +3,7 @@
 
 use super::error::{ServerError, Who};
 use super::files;
-use crate::process::{CommandError, GuardProgram, Launch, Scratch, command, hide, tail};
+use crate::process::{CommandError, GuardProgram, Launch, Scratch, command, tail};
 use crate::spec::{self, Cell, Fill, ProcessSpec, Service, Symbol, Text};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -46,11 +46,6 @@ pub struct Place {
 }
 
 impl Place {
-    /// A text for people, without what nothing may keep.
-    pub fn hide(&self, text: &str) -> String {
-        hide(text, &self.secrets)
-    }
-
     /// Where a folder of the suite is.
     pub(super) fn folder_of(&self, cwd: &str) -> PathBuf {
         let built = self.folders.iter().find_map(|(name, folder)| {
@@ -221,7 +216,7 @@ impl Site {
                     format!("did not end within {after}")
                 }
                 Err(CommandError::Stop(error)) => return Err(ServerError::Stop(error)),
-                Err(error) => error.to_string(),
+                Err(CommandError::Start(error)) => error.reason().to_owned(),
             };
             return Err(ServerError::Command {
                 who: self.who.clone(),
@@ -251,7 +246,14 @@ impl Site {
                 let last = last.map_or_else(String::new, |line| format!(", saying: {line}"));
                 Err(format!("{}{last}", output.exit))
             }
-            Err(error) => Err(error.to_string()),
+            Err(CommandError::Start(error)) => {
+                Err(format!("could not be started: {}", error.reason()))
+            }
+            Err(CommandError::TimedOut { after, .. }) => Err(format!(
+                "did not end within {}",
+                crate::units::show_duration(after)
+            )),
+            Err(CommandError::Stop(error)) => Err(error.to_string()),
         }
     }
 }
@@ -323,7 +325,7 @@ fn inherited(fill: &Fill) -> BTreeMap<String, String> {
 /// What is inherited or passed on, the port, and what the suite says; what it takes away is gone.
 fn environment(process: &ProcessSpec, fill: &Fill) -> Vec<(String, String)> {
     let mut all = inherited(fill);
-    let passed = process.pass_env.iter();
+    let passed = process.pass_env.iter().chain(&process.secret);
     all.extend(passed.filter_map(|name| Some((name.clone(), fill.env.get(name)?.clone()))));
     all.insert("PORT".to_owned(), fill.port.to_string());
     for (name, text) in &process.env {

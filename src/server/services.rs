@@ -48,6 +48,12 @@ impl Services {
     pub async fn ensure(&mut self, cell: &Cell, place: &Place) -> Result<Vec<String>, ServerError> {
         let mut notes = Vec::new();
         let fallen: Vec<Option<Fallen>> = self.running.iter().map(Member::fallen).collect();
+        let is_needed = |member: &Member| {
+            cell.services.contains(&member.process.role) && member.fallen().is_some()
+        };
+        if !self.running.iter().any(is_needed) {
+            return self.start_wanted(cell, place).await.map(|()| notes);
+        }
         for fallen in fallen.iter().flatten() {
             let Fallen { who, exit, .. } = fallen;
             notes.push(format!(
@@ -62,6 +68,11 @@ impl Services {
                 }
             }
         }
+        self.start_wanted(cell, place).await.map(|()| notes)
+    }
+
+    /// Starts what a cell needs and does not run.
+    async fn start_wanted(&mut self, cell: &Cell, place: &Place) -> Result<(), ServerError> {
         let wanted: Vec<Service> = self
             .of(cell)
             .filter(|service| self.standing.contains(&service.process.role))
@@ -79,7 +90,7 @@ impl Services {
             let member = start_again(&service, &log, &self.fill(), place).await?;
             self.running.push(member);
         }
-        Ok(notes)
+        Ok(())
     }
 
     /// The values that processes of a trial find for what runs.
