@@ -46,6 +46,30 @@ pub struct Trial {
     pub warnings: Vec<String>,
 }
 
+impl Trial {
+    /// A trial of which nothing has happened yet.
+    pub fn new(trial: TrialId, round: u32, session: usize) -> Self {
+        Self {
+            format: super::FORMAT,
+            trial,
+            round,
+            session,
+            started: String::new(),
+            took_ns: 0,
+            outcome: Outcome::Valid,
+            port: None,
+            address: None,
+            startup_ns: None,
+            listener: Proof::Untested,
+            observed: None,
+            load: None,
+            usage: BTreeMap::new(),
+            stops: BTreeMap::new(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
 /// What came of a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "state")]

@@ -3,10 +3,11 @@
 
 use super::event::Event;
 use super::runner::{Job, RunError, remaining};
-use crate::server::build::{self, BuildError, Built, Workshop};
+use crate::process::hide;
+use crate::server::build::{self, BuildError, Built, Circumstances, Workshop};
 use crate::server::cache::Cache;
 use crate::server::requirement::probe;
-use crate::server::{runtime, secrets};
+use crate::server::{caller, runtime, secrets};
 use crate::spec::{self, Build, Cell, Choice, Fill, Planned, Runtime, Service, Spec, Text};
 use crate::store::{RunFolder, StoreError};
 use std::collections::{BTreeMap, HashMap};
@@ -85,69 +86,93 @@ pub(super) async fn make_all(
     plan: &[Planned],
     listen: &mut (dyn FnMut(&Event) + Send),
 ) -> Result<Workpieces, RunError> {
-    let mut made = Workpieces::default();
-    let cache = Cache::find();
     let ledgers = records.path().join("guards");
     make(&ledgers)?;
-    let tools = tools(&records.run().versions);
     let left = remaining(records, spec, plan);
-    for (_, cell) in &left {
-        for name in runtimes_of(cell, spec) {
-            let Some(wanted) = spec.runtimes.iter().find(|known| known.name == *name) else {
-                continue;
-            };
-            if made.runtimes.contains_key(name) {
-                continue;
+    let mut making = Making {
+        job,
+        spec,
+        cache: Cache::find(),
+        tools: tools(&records.run().versions),
+        logs: records.path().join("logs"),
+        ledgers,
+        cells: left.into_iter().map(|(_, cell)| cell).collect(),
+        made: Workpieces::default(),
+    };
+    making.runtimes(listen).await?;
+    making.builds(listen).await?;
+    Ok(making.made)
+}
+
+struct Making<'a> {
+    job: &'a Job,
+    spec: &'a Spec,
+    cache: Cache,
+    tools: String,
+    logs: PathBuf,
+    ledgers: PathBuf,
+    cells: Vec<&'a Cell>,
+    made: Workpieces,
+}
+
+impl Making<'_> {
+    async fn runtimes(&mut self, listen: &mut (dyn FnMut(&Event) + Send)) -> Result<(), RunError> {
+        for cell in &self.cells {
+            for name in runtimes_of(cell, self.spec) {
+                let known = self.spec.runtimes.iter().find(|known| known.name == *name);
+                let Some(wanted) = known.filter(|_| !self.made.runtimes.contains_key(name)) else {
+                    continue;
+                };
+                let logs = self.logs.join(format!("runtime-{name}"));
+                make(&logs)?;
+                let hidden = secrets(cell, &self.spec.services);
+                let workshop = workshop(self.job, &logs, &self.ledgers, &hidden);
+                let tell = |step| listen(&told(wanted, step));
+                let runtime = runtime::make(wanted, &self.cache, &workshop, tell).await;
+                self.made.runtimes.insert(name.clone(), runtime);
             }
-            let logs = records.path().join("logs").join(format!("runtime-{name}"));
-            make(&logs)?;
-            let hidden = secrets(cell, &spec.services);
-            let workshop = workshop(job, &logs, &ledgers, &hidden);
-            let tell = |step| listen(&told(wanted, step));
-            let runtime = runtime::make(wanted, &cache, &workshop, tell).await;
-            made.runtimes.insert(name.clone(), runtime);
         }
+        Ok(())
     }
-    let bins = made.runtimes();
-    for (_, cell) in &left {
-        for wanted in builds_of(cell, spec) {
-            if made.builds.contains_key(wanted) || made.lacking(cell, spec).is_some() {
-                continue;
+
+    async fn builds(&mut self, listen: &mut (dyn FnMut(&Event) + Send)) -> Result<(), RunError> {
+        let bins = self.made.runtimes();
+        for cell in &self.cells {
+            for wanted in builds_of(cell, self.spec) {
+                if self.made.builds.contains_key(wanted)
+                    || self.made.lacking(cell, self.spec).is_some()
+                {
+                    continue;
+                }
+                let number = self.made.builds.len() + 1;
+                let logs = self.logs.join(format!("build-{number}"));
+                make(&logs)?;
+                let all = self.spec.cells.iter().filter(|cell| cell.skip.is_none());
+                let mut others = all.flat_map(|cell| builds_of(cell, self.spec));
+                let runtime = wanted.runtime.as_ref().and_then(|name| bins.get(name));
+                let circumstances = Circumstances {
+                    runtime: runtime.map_or("", String::as_str),
+                    tools: &self.tools,
+                    is_alone: !others.any(|other| other.cwd == wanted.cwd && other != wanted),
+                };
+                let lines = wanted.commands.iter().map(|words| spec::line(words));
+                let commands: Vec<String> = lines.collect();
+                let hidden = secrets(cell, &self.spec.services);
+                let workshop = workshop(self.job, &logs, &self.ledgers, &hidden);
+                let tell = || {
+                    listen(&Event::BuildStarted {
+                        commands: commands.clone(),
+                    });
+                };
+                let built = build::make(wanted, &self.cache, &workshop, &circumstances, tell).await;
+                if built.as_ref().is_ok_and(|built| built.kept) {
+                    listen(&Event::BuildKept { commands });
+                }
+                self.made.builds.insert(wanted.clone(), built);
             }
-            let logs = records
-                .path()
-                .join("logs")
-                .join(format!("build-{}", made.builds.len() + 1));
-            make(&logs)?;
-            let mut others = left.iter().flat_map(|(_, cell)| builds_of(cell, spec));
-            let is_alone = !others.any(|other| other.cwd == wanted.cwd && other != wanted);
-            let commands = || {
-                wanted
-                    .commands
-                    .iter()
-                    .map(|words| spec::line(words))
-                    .collect()
-            };
-            let runtime = wanted.runtime.as_ref().and_then(|name| bins.get(name));
-            let runtime = runtime.map_or("", String::as_str);
-            let hidden = secrets(cell, &spec.services);
-            let workshop = workshop(job, &logs, &ledgers, &hidden);
-            let tell = || {
-                listen(&Event::BuildStarted {
-                    commands: commands(),
-                });
-            };
-            let built =
-                build::make(wanted, &cache, &workshop, (runtime, &tools), is_alone, tell).await;
-            if built.as_ref().is_ok_and(|built| built.kept) {
-                listen(&Event::BuildKept {
-                    commands: commands(),
-                });
-            }
-            made.builds.insert(wanted.clone(), built);
         }
+        Ok(())
     }
-    Ok(made)
 }
 
 fn workshop<'a>(
@@ -209,13 +234,16 @@ pub(super) async fn versions(
             told.insert(format!("{name} (runtime)"), version.clone());
         }
     }
+    let hidden: Vec<String> = spec
+        .cells
+        .iter()
+        .flat_map(|cell| secrets(cell, &spec.services))
+        .collect();
     for question in questions(spec, made) {
         let cwd = job.folder.join(&question.cwd);
         let version = probe(&question.words, &cwd, &logs, &job.program).await;
-        told.insert(
-            question.whose,
-            version.unwrap_or_else(|reason| format!("unknown: {reason}")),
-        );
+        let version = version.unwrap_or_else(|reason| format!("unknown: {reason}"));
+        told.insert(question.whose, hide(&version, &hidden));
     }
     if !told.is_empty() {
         records.update(|run| run.versions.extend(told))?;
@@ -242,86 +270,85 @@ struct Question {
     cwd: PathBuf,
 }
 
-/// Each distinct question. Variants of a server that are asked differently are called by what tells them apart.
+/// Each distinct question, to those that can run.
 fn questions(spec: &Spec, made: &Workpieces) -> Vec<Question> {
     let runs = |cell: &&Cell| cell.skip.is_none() && made.lacking(cell, spec).is_none();
-    let bins = made.runtimes();
-    // A runtime's program is known only now that it is there.
-    let fill = |words: &[String], runtime: Option<&String>| -> Vec<String> {
-        let fill = Fill {
-            runtime: runtime
-                .and_then(|name| bins.get(name))
-                .cloned()
-                .unwrap_or_default(),
-            env: std::env::vars_os()
-                .filter_map(|(name, value)| {
-                    Some((name.into_string().ok()?, value.into_string().ok()?))
-                })
-                .collect(),
-            ..Fill::default()
+    let cells: Vec<&Cell> = spec.cells.iter().filter(runs).collect();
+    let mut all = to_services(spec, &cells, made);
+    all.extend(to_servers(spec, &cells, made));
+    all
+}
+
+fn to_services(spec: &Spec, cells: &[&Cell], made: &Workpieces) -> Vec<Question> {
+    let mut all = Vec::new();
+    for service in cells.iter().flat_map(|cell| services_of(cell, spec)) {
+        let Some(words) = &service.probe else {
+            continue;
         };
-        words
-            .iter()
-            .map(|word| Text::from(word.as_str()).fill(&fill))
-            .collect()
-    };
-    let mut of_servers: Vec<(Question, &Cell)> = Vec::new();
-    let mut all: Vec<Question> = Vec::new();
-    for cell in spec.cells.iter().filter(runs) {
-        if let Some(words) = &cell.probe {
-            // What others need is started first: behind a proxy, that is what is measured.
-            let first = cell.processes.first();
-            let cwd = first
-                .and_then(|process| process.cwd.as_literal())
-                .unwrap_or(".");
-            let folders = made.folders(cell, spec);
-            let question = Question {
-                whose: cell.server.clone(),
-                words: fill(words, first.and_then(|process| process.runtime.as_ref())),
-                cwd: folders
-                    .get(cwd)
-                    .map_or_else(|| PathBuf::from(cwd), Clone::clone),
-            };
-            if !of_servers.iter().any(|(known, _)| *known == question) {
-                of_servers.push((question, cell));
-            }
-        }
-        for service in services_of(cell, spec) {
-            let Some(words) = &service.probe else {
-                continue;
-            };
-            let question = Question {
-                whose: format!("{} (service)", service.process.role),
-                words: fill(
-                    &words.iter().map(ToString::to_string).collect::<Vec<_>>(),
-                    service.process.runtime.as_ref(),
-                ),
-                cwd: PathBuf::from(service.process.cwd.as_literal().unwrap_or(".")),
-            };
-            if !all.contains(&question) {
-                all.push(question);
-            }
-        }
-    }
-    for (question, cell) in &of_servers {
-        let others = || {
-            of_servers
-                .iter()
-                .filter(|(other, _)| other.whose == question.whose && other != question)
+        let question = Question {
+            whose: format!("{} (service)", service.process.role),
+            words: filled(words, service.process.runtime.as_ref(), made),
+            cwd: PathBuf::from(service.process.cwd.as_literal().unwrap_or(".")),
         };
-        let tells_apart =
-            |toggle: &&Choice| others().any(|(_, other)| !other.toggles.contains(toggle));
-        let names = std::iter::once(question.whose.clone()).chain(
-            cell.toggles
-                .iter()
-                .filter(tells_apart)
-                .map(|choice| format!("{}={}", choice.toggle, choice.value)),
-        );
-        let names: Vec<String> = names.collect();
-        all.push(Question {
-            whose: format!("{} (server)", names.join("/")),
-            ..question.clone()
-        });
+        if !all.contains(&question) {
+            all.push(question);
+        }
     }
     all
+}
+
+/// Variants of a server that are asked differently are called by what tells them apart.
+fn to_servers(spec: &Spec, cells: &[&Cell], made: &Workpieces) -> Vec<Question> {
+    let mut asked: Vec<(Question, &Cell)> = Vec::new();
+    for cell in cells {
+        let Some(words) = &cell.probe else {
+            continue;
+        };
+        // What others need is started first: behind a proxy, that is what is measured.
+        let first = cell.processes.first();
+        let cwd = first.and_then(|process| process.cwd.as_literal());
+        let cwd = cwd.unwrap_or(".");
+        let words: Vec<Text> = words.iter().map(|word| Text::from(word.as_str())).collect();
+        let folder = made.folders(cell, spec).remove(cwd);
+        let question = Question {
+            whose: cell.server.clone(),
+            words: filled(
+                &words,
+                first.and_then(|process| process.runtime.as_ref()),
+                made,
+            ),
+            cwd: folder.unwrap_or_else(|| PathBuf::from(cwd)),
+        };
+        if !asked.iter().any(|(known, _)| *known == question) {
+            asked.push((question, cell));
+        }
+    }
+    let named = |(question, cell): &(Question, &Cell)| {
+        let tells_apart = |toggle: &&Choice| {
+            asked.iter().any(|(other, of)| {
+                other.whose == question.whose && other != question && !of.toggles.contains(toggle)
+            })
+        };
+        let toggles = cell.toggles.iter().filter(tells_apart);
+        let names: Vec<String> = std::iter::once(question.whose.clone())
+            .chain(toggles.map(|choice| format!("{}={}", choice.toggle, choice.value)))
+            .collect();
+        Question {
+            whose: format!("{} (server)", names.join("/")),
+            ..question.clone()
+        }
+    };
+    asked.iter().map(named).collect()
+}
+
+/// The words of a probe; the program of a runtime is known only now that it is there.
+fn filled(words: &[Text], runtime: Option<&String>, made: &Workpieces) -> Vec<String> {
+    let fill = Fill {
+        runtime: runtime
+            .and_then(|name| made.runtimes().remove(name))
+            .unwrap_or_default(),
+        env: caller(),
+        ..Fill::default()
+    };
+    words.iter().map(|word| word.fill(&fill)).collect()
 }

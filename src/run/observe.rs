@@ -7,6 +7,9 @@ use crate::record::{Arrival, Observed, Serving};
 use crate::server::{Server, ports};
 use crate::spec::{Cell, ProcessSpec, Symbol};
 
+/// How often who serves is looked for.
+const LOOKS: usize = 10;
+
 /// Asks once more and looks at the processes. None where the second answer fails or has another status.
 pub(super) async fn observed(
     cell: &Cell,
@@ -28,12 +31,10 @@ pub(super) async fn observed(
     )
 }
 
-/// What the processes of the front got; none where none is left of them.
+/// What the processes of the front got; none where they could not be found.
 fn serving(front: &ProcessSpec, server: &Server, port: u16) -> Option<Serving> {
-    let (fill, tree) = (server.fill(), server.front_pids());
-    if tree.is_empty() {
-        return None;
-    }
+    let fill = server.fill();
+    let pids = listening(server, port)?;
     let mut variables: Vec<(String, Option<String>)> = front
         .env
         .iter()
@@ -73,7 +74,7 @@ fn serving(front: &ProcessSpec, server: &Server, port: u16) -> Option<Serving> {
         variables,
         words_missing,
         mark,
-    } = effective(&listening(&tree, port), wanted);
+    } = effective(&pids, wanted);
     Some(Serving {
         processes: server.pids().len().try_into().unwrap_or(u32::MAX),
         environment: variables.map(arrival),
@@ -83,18 +84,26 @@ fn serving(front: &ProcessSpec, server: &Server, port: u16) -> Option<Serving> {
 }
 
 /// Those that hold the socket on which the server listens: a wrapper that only waits for its child serves nothing. All
-/// of them where the kernel does not tell.
-fn listening(tree: &[u32], port: u16) -> Vec<u32> {
-    let sockets = ports::listeners(port).unwrap_or_default();
-    let holds = |pid: &&u32| {
-        let (inodes, _) = ports::inodes_of([**pid]);
-        sockets.iter().any(|socket| inodes.contains(&socket.inode))
-    };
-    let holders: Vec<u32> = tree.iter().filter(holds).copied().collect();
-    if holders.is_empty() {
-        return tree.to_vec();
-    }
-    holders
+/// of the tree where the kernel does not let us look. A busy machine's lists of children may lack one, so that none is
+/// found at first; none at all is no ground for a judgement.
+fn listening(server: &Server, port: u16) -> Option<Vec<u32>> {
+    (0..LOOKS).find_map(|_| {
+        let tree = server.front_pids();
+        let sockets = ports::listeners(port).unwrap_or_default();
+        let (mut holders, mut readable) = (Vec::new(), true);
+        for pid in &tree {
+            let (inodes, complete) = ports::inodes_of([*pid]);
+            readable &= complete;
+            if sockets.iter().any(|socket| inodes.contains(&socket.inode)) {
+                holders.push(*pid);
+            }
+        }
+        match (holders.is_empty(), readable) {
+            (false, _) => Some(holders),
+            (true, false) => Some(tree),
+            (true, true) => None,
+        }
+    })
 }
 
 fn arrival(variables: Vec<(String, Arrived)>) -> Arrival {

@@ -6,13 +6,13 @@ use super::event::Live;
 use crate::load::{
     self, Cancel, Control, Job, LoadError, LoadPhase, Target, Verified, VerifyError,
 };
-use crate::record::{FORMAT, Load, Outcome, Phase, Proof, Reading, Step, Trial};
+use crate::record::{Load, Outcome, Phase, Reading, Step, Trial};
 use crate::sample::{Checkpoint, Root, Sampler, Tree};
 use crate::server::{self, Fallen, Place, Rooted, Server, ServerError, Services};
 use crate::spec::{Cell, Planned, RunSettings};
 use crate::stats;
 use crate::units::show_duration;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -97,12 +97,14 @@ impl Stage<'_> {
         };
         seen.trial.warnings = notes;
         self.live.set_step("starting");
-        let started = tokio::select! {
-            started = Server::start(self.cell, self.services, &self.place) => started,
-            () = self.cancel.cancelled() => return Err(None),
-        };
+        let given_up = self.cancel.cancelled();
+        let started = Server::start(self.cell, self.services, &self.place, given_up).await;
         let server = match started {
             Ok(server) => server,
+            Err(ServerError::GivenUp) => return Err(None),
+            Err(error) if self.cancel.is_cancelled() && error.leaves_something() => {
+                return Err(Some(error.to_string()));
+            }
             Err(error) => {
                 seen.leaves_something = error.leaves_something();
                 return Ok(seen.fail(error.step(), error.to_string(), error.log_tail()));
@@ -123,8 +125,11 @@ impl Stage<'_> {
         self.live.set_step("stopping");
         let stopped = server.stop().await;
         match (measured, stopped) {
-            (Some(mut seen), Ok(stops)) => {
-                seen.trial.stops = stops;
+            (Some(mut seen), Ok(ended)) => {
+                for one in ended {
+                    seen.trial.warnings.extend(one.left);
+                    seen.trial.stops.insert(one.name, one.stop);
+                }
                 Ok(seen)
             }
             (Some(seen), Err(error)) => Ok(seen.unstopped(&error)),
@@ -164,24 +169,7 @@ impl Stage<'_> {
 
     /// The record of a trial of which nothing has happened yet.
     pub(super) fn blank(&self) -> Trial {
-        Trial {
-            format: FORMAT,
-            trial: self.planned.trial.clone(),
-            round: self.planned.round,
-            session: self.session,
-            started: String::new(),
-            took_ns: 0,
-            outcome: Outcome::Valid,
-            port: None,
-            address: None,
-            startup_ns: None,
-            listener: Proof::Untested,
-            observed: None,
-            load: None,
-            usage: BTreeMap::new(),
-            stops: BTreeMap::new(),
-            warnings: Vec::new(),
-        }
+        Trial::new(self.planned.trial.clone(), self.planned.round, self.session)
     }
 
     /// The first response is checked whole, before anything is measured.
@@ -219,24 +207,27 @@ impl Stage<'_> {
     async fn load(&self, mut seen: Seen, server: &Server, loading: Loading) -> Seen {
         let cut = tokio::select! {
             () = loading.ended() => None,
-            () = self.gone(server) => Some(Cut::Gone),
+            fallen = self.gone(server) => Some(Cut::Gone(fallen)),
             () = tokio::time::sleep(self.cell.trial_timeout) => Some(Cut::TimedOut),
             () = self.watch(&loading.sampler) => None,
         };
         let at = loading.began.elapsed();
         let (load, sampler) = loading.finish().await;
         let foreign = server.still_alone().err();
-        // The load may have ended because the server did, a moment before that was seen.
-        let mut fallen = self.fallen(server);
-        let under_load = cut.is_some() || fallen.is_some();
-        if cut.is_none() && fallen.is_none() {
+        let timed_out = matches!(cut, Some(Cut::TimedOut));
+        let mut fallen = match cut {
+            Some(Cut::Gone(fallen)) => Some(fallen),
+            // The load may have ended because the server did, a moment before that was seen.
+            Some(Cut::TimedOut) | None => self.fallen(server),
+        };
+        let under_load = fallen.is_some();
+        if !timed_out && fallen.is_none() {
             sampler.checkpoint(Checkpoint::Loaded);
             self.live.set_step("resting");
-            tokio::select! {
-                () = tokio::time::sleep(self.settings.rest) => {}
-                () = self.gone(server) => {}
-            }
-            fallen = self.fallen(server);
+            fallen = tokio::select! {
+                () = tokio::time::sleep(self.settings.rest) => self.fallen(server),
+                fallen = self.gone(server) => Some(fallen),
+            };
             if fallen.is_none() {
                 sampler.checkpoint(Checkpoint::After);
             }
@@ -266,7 +257,7 @@ impl Stage<'_> {
             };
             return seen.fail(Step::Load, reason, log_tail);
         }
-        if matches!(cut, Some(Cut::TimedOut)) {
+        if timed_out {
             let limit = show_duration(self.cell.trial_timeout);
             return seen.fail(
                 Step::Load,
@@ -281,11 +272,11 @@ impl Stage<'_> {
         seen
     }
 
-    /// Resolves when something that the trial needs has ended.
-    async fn gone(&self, server: &Server) {
+    /// Resolves when something that the trial needs has ended, with who it was.
+    async fn gone(&self, server: &Server) -> Fallen {
         tokio::select! {
-            () = server.gone() => {}
-            () = self.services.gone(self.cell) => {}
+            fallen = server.gone() => fallen,
+            fallen = self.services.gone(self.cell) => fallen,
         }
     }
 
@@ -338,7 +329,7 @@ fn roots(rooted: Vec<Rooted>) -> Vec<Root> {
 
 /// Why a load was cut short.
 enum Cut {
-    Gone,
+    Gone(Fallen),
     TimedOut,
 }
 

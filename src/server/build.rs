@@ -14,6 +14,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// The file in an entry of the cache that says what was made.
+const NOTE: &str = "note.json";
 /// How many lines of a failed build are shown.
 const TAIL_LINES: usize = 20;
 /// Variables that differ from one terminal to the next and are no part of a build.
@@ -117,108 +119,171 @@ pub struct Built {
 #[derive(Serialize, Deserialize)]
 struct Note {
     format: u32,
-    /// What the commands depended on beside files: the environment, and what tools said of their versions.
+    /// What comes of a build beside its files: its commands, the environment, and what tools said of their versions.
     around: String,
     snapshot: Snapshot,
     /// The folder that was copied, as it was then.
     source: Option<Snapshot>,
 }
 
-/// Makes a build, where it is not there already. `runtime` is the program of its runtime, `tools` whatever else
-/// decides what comes of it; `is_alone` tells whether no other build wants its folder. `tell` hears that something is
-/// done.
+/// What decides what comes of a build, beside its files and the environment.
+#[derive(Debug, Clone, Copy)]
+pub struct Circumstances<'a> {
+    /// The program of its runtime.
+    pub runtime: &'a str,
+    /// What tools said of their versions.
+    pub tools: &'a str,
+    /// Whether no other build of the suite wants its folder.
+    pub is_alone: bool,
+}
+
+/// Makes a build, where it is not there already. `tell` hears that something is done.
 pub async fn make(
     build: &Build,
     cache: &Cache,
     workshop: &Workshop<'_>,
-    (runtime, tools): (&str, &str),
-    is_alone: bool,
+    circumstances: &Circumstances<'_>,
     tell: impl FnOnce(),
 ) -> Result<Built, BuildError> {
-    let source = workshop.folder.join(&build.cwd);
-    let name = Path::new(&build.cwd).file_name();
-    let name = name.map_or_else(
-        || "suite".to_owned(),
-        |name| name.to_string_lossy().into_owned(),
-    );
-    let kind = if is_alone { "builds" } else { "copies" };
-    let entry = cache.entry(kind, &name, &(&source, build));
-    let failed = |reason: String| BuildError {
-        reason,
-        log_tail: Vec::new(),
-    };
-    let unlocked = |error: std::io::Error| failed(format!("{}: {error}", entry.display()));
-    let hold = cache.alone(&entry, || {}).await.map_err(unlocked)?;
-    let folder = if is_alone {
-        source.clone()
-    } else {
-        entry.join(&name)
-    };
-    let fill = Fill {
-        runtime: runtime.to_owned(),
-        env: super::place::caller(),
-        ..Fill::default()
-    };
-    let around = around(&fill, tools);
-    let inputs = build.inputs.as_deref();
-    let note = entry.join("note.json");
-    let of_source = || (!is_alone).then(|| Snapshot::of(&source, inputs, &[]));
-    let is_there = |known: &Note| {
-        known.format == 1
-            && known.around == around
-            && unchanged(&folder, inputs, &known.snapshot)
-            && known.source == of_source()
-    };
-    let known: Option<Note> = fs::read(&note)
-        .ok()
-        .and_then(|text| serde_json::from_slice(&text).ok());
-    if known.as_ref().is_some_and(is_there) {
-        return Ok(Built {
-            folder,
-            kept: true,
-            _hold: hold.share().map_err(unlocked)?,
-        });
+    let bench = Bench::of(build, cache, workshop, circumstances);
+    let unlocked = |error: std::io::Error| failed(format!("{}: {error}", bench.entry.display()));
+    let hold = cache.alone(&bench.entry, || {}).await.map_err(unlocked)?;
+    let known = bench.note();
+    let kept = known.as_ref().is_some_and(|known| bench.serves(known));
+    if !kept {
+        tell();
+        bench.anew(known.as_ref(), workshop).await?;
     }
-    tell();
-    // From here on nothing is known of it until it is made to its end.
-    if entry.exists() {
-        fs::remove_dir_all(&entry).map_err(unlocked)?;
-    }
-    fs::create_dir_all(&folder).map_err(unlocked)?;
-    fs::create_dir_all(&entry).map_err(unlocked)?;
-    let of_source = of_source();
-    if !is_alone {
-        let (from, to) = (source.clone(), folder.clone());
-        let copied = tokio::task::spawn_blocking(move || copy_folder(&from, &to)).await;
-        copied
-            .unwrap_or_else(|failure| Err(failure.to_string()))
-            .map_err(failed)?;
-    }
-    let before = Snapshot::names(&folder);
-    workshop
-        .run(&build.commands, &folder, &fill, build.timeout)
-        .await?;
-    let made = Note {
-        format: 1,
-        around,
-        snapshot: Snapshot::of(&folder, inputs, &Snapshot::added(&folder, &before)),
-        source: of_source,
-    };
-    let new = entry.join("note.json.new");
-    // Without a note it is made again the next time, which costs only time.
-    let _ = serde_json::to_vec(&made)
-        .map_err(std::io::Error::from)
-        .and_then(|text| fs::write(&new, text))
-        .and_then(|()| fs::rename(&new, &note));
     Ok(Built {
-        folder,
-        kept: false,
+        folder: bench.folder.clone(),
+        kept,
         _hold: hold.share().map_err(unlocked)?,
     })
 }
 
+fn failed(reason: String) -> BuildError {
+    BuildError {
+        reason,
+        log_tail: Vec::new(),
+    }
+}
+
+/// Where a build is made.
+struct Bench<'a> {
+    build: &'a Build,
+    /// Where the sources are.
+    source: PathBuf,
+    /// Where it is made: there, or in a copy.
+    folder: PathBuf,
+    /// Its place in the cache. A folder that is built in place has one for all of its builds, since the last one is
+    /// what lies there; a copy has its own.
+    entry: PathBuf,
+    fill: Fill,
+    around: String,
+}
+
+impl<'a> Bench<'a> {
+    fn of(
+        build: &'a Build,
+        cache: &Cache,
+        workshop: &Workshop<'_>,
+        circumstances: &Circumstances<'_>,
+    ) -> Self {
+        let source = workshop.folder.join(&build.cwd);
+        let name = Path::new(&build.cwd).file_name();
+        let name = name.map_or("suite".into(), |name| name.to_string_lossy());
+        let (entry, folder) = if circumstances.is_alone {
+            (cache.entry("builds", &name, &source), source.clone())
+        } else {
+            let entry = cache.entry("copies", &name, &(&source, build));
+            let folder = entry.join(&*name);
+            (entry, folder)
+        };
+        let fill = Fill {
+            runtime: circumstances.runtime.to_owned(),
+            env: super::place::caller(),
+            ..Fill::default()
+        };
+        Self {
+            around: around(build, &fill, circumstances.tools),
+            build,
+            source,
+            folder,
+            entry,
+            fill,
+        }
+    }
+
+    fn is_copy(&self) -> bool {
+        self.folder != self.source
+    }
+
+    /// All of the folder that is copied: also what is no input of the build is run from the copy.
+    fn copied(&self) -> Option<Snapshot> {
+        self.is_copy()
+            .then(|| Snapshot::of(&self.source, None, &[]))
+    }
+
+    fn note(&self) -> Option<Note> {
+        let text = fs::read(self.entry.join(NOTE)).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// Whether what was made then is what would be made now.
+    fn serves(&self, known: &Note) -> bool {
+        known.format == 1
+            && known.around == self.around
+            && unchanged(&self.folder, self.build.inputs.as_deref(), &known.snapshot)
+            && known.source == self.copied()
+    }
+
+    async fn anew(&self, known: Option<&Note>, workshop: &Workshop<'_>) -> Result<(), BuildError> {
+        let in_cache = |error: std::io::Error| failed(format!("{}: {error}", self.entry.display()));
+        // From here on nothing is known of it until it is made to its end.
+        if self.entry.exists() {
+            fs::remove_dir_all(&self.entry).map_err(in_cache)?;
+        }
+        fs::create_dir_all(&self.entry).map_err(in_cache)?;
+        let copied = self.copied();
+        if self.is_copy() {
+            fs::create_dir(&self.folder).map_err(in_cache)?;
+            let (from, to) = (self.source.clone(), self.folder.clone());
+            let copied = tokio::task::spawn_blocking(move || copy_folder(&from, &to)).await;
+            copied
+                .unwrap_or_else(|failure| Err(failure.to_string()))
+                .map_err(failed)?;
+        }
+        let earlier = known
+            .filter(|_| !self.is_copy())
+            .map(|known| &known.snapshot);
+        let before = Snapshot::sources(&self.folder, earlier);
+        workshop
+            .run(
+                &self.build.commands,
+                &self.folder,
+                &self.fill,
+                self.build.timeout,
+            )
+            .await?;
+        let added = Snapshot::added(&self.folder, &before);
+        let made = Note {
+            format: 1,
+            around: self.around.clone(),
+            snapshot: Snapshot::of(&self.folder, self.build.inputs.as_deref(), &added),
+            source: copied,
+        };
+        let (new, note) = (self.entry.join("note.json.new"), self.entry.join(NOTE));
+        // Without a note it is made again the next time, which costs only time.
+        let _ = serde_json::to_vec(&made)
+            .map_err(std::io::Error::from)
+            .and_then(|text| fs::write(&new, text))
+            .and_then(|()| fs::rename(&new, &note));
+        Ok(())
+    }
+}
+
 /// A hash of all that decides what comes of a build beside files.
-fn around(fill: &Fill, tools: &str) -> String {
+fn around(build: &Build, fill: &Fill, tools: &str) -> String {
     let lasting = |name: &str| {
         !OF_A_TERMINAL.contains(&name)
             && !["HOTLAP_", "SSH_", "XDG_SESSION", "LC_", "npm_lifecycle"]
@@ -226,5 +291,5 @@ fn around(fill: &Fill, tools: &str) -> String {
                 .any(|start| name.starts_with(start))
     };
     let env: Vec<_> = fill.env.iter().filter(|(name, _)| lasting(name)).collect();
-    hash(&serde_json::to_vec(&(&fill.runtime, tools, env)).unwrap_or_default())
+    hash(&serde_json::to_vec(&(build, &fill.runtime, tools, env)).unwrap_or_default())
 }

@@ -106,6 +106,8 @@ pub enum ServerError {
         /// Who, as far as the kernel tells.
         holder: Option<(u32, String)>,
     },
+    /// Whoever wanted it does no more.
+    GivenUp,
     /// Its processes could not be ended.
     Stop(StopError),
     /// All its processes ended, and somebody still listens.
@@ -160,6 +162,7 @@ impl ServerError {
             | Self::Port(_)
             | Self::NotSet(_)
             | Self::Url(_)
+            | Self::GivenUp
             | Self::Scratch { .. }
             | Self::Command {
                 purpose: Purpose::Setup,
@@ -224,6 +227,7 @@ impl fmt::Display for ServerError {
                 ..
             } => write!(f, "`{}` of {who} failed: `{line}` {reason}", purpose.name()),
             Self::Url(reason) => f.write_str(reason),
+            Self::GivenUp => f.write_str("its start was given up"),
             Self::ExitedEarly {
                 fallen,
                 after,

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,8 @@ pub(super) struct Snapshot {
     inputs: BTreeMap<PathBuf, String>,
     /// What the build added: paths of files, and of folders with all that is in them.
     added: BTreeSet<PathBuf>,
+    /// What lay in the folder itself after it, whoever had put it there.
+    there: BTreeSet<PathBuf>,
 }
 
 impl Snapshot {
@@ -63,15 +66,19 @@ impl Snapshot {
         Self {
             inputs: all,
             added: added.iter().cloned().collect(),
+            there: names(folder).into_iter().map(PathBuf::from).collect(),
         }
     }
 
-    /// Every path of a folder, before a build.
-    pub(super) fn names(folder: &Path) -> BTreeSet<PathBuf> {
+    /// Every path of a folder before a build, but for what an earlier one added: that is made anew.
+    pub(super) fn sources(folder: &Path, earlier: Option<&Self>) -> BTreeSet<PathBuf> {
         let mut all = BTreeSet::new();
         walk(folder, Path::new(""), &mut |path| {
-            all.insert(path.to_owned());
-            true
+            let is_source = earlier.is_none_or(|earlier| !earlier.added.contains(path));
+            if is_source {
+                all.insert(path.to_owned());
+            }
+            is_source
         });
         all
     }
@@ -93,8 +100,9 @@ impl Snapshot {
 /// Whether a folder is as it was after its build, and what the build added is still there.
 pub(super) fn unchanged(folder: &Path, inputs: Option<&[String]>, then: &Snapshot) -> bool {
     let added: Vec<PathBuf> = then.added.iter().cloned().collect();
-    added.iter().all(|path| folder.join(path).exists())
-        && Snapshot::of(folder, inputs, &added) == *then
+    let mut needed = then.added.iter().chain(&then.there);
+    needed.all(|path| folder.join(path).exists())
+        && Snapshot::of(folder, inputs, &added).inputs == then.inputs
 }
 
 /// Visits a path and all below it, in the order of names; not below where `visit` says no.
@@ -108,17 +116,20 @@ fn walk(folder: &Path, path: &Path, visit: &mut impl FnMut(&Path) -> bool) {
     if fs::symlink_metadata(&whole).is_ok_and(|facts| facts.is_symlink()) && !is_root {
         return;
     }
-    let Ok(entries) = fs::read_dir(&whole) else {
-        return;
-    };
-    let mut names: Vec<_> = entries
+    for name in names(&whole) {
+        walk(folder, &path.join(name), visit);
+    }
+}
+
+/// What lies in a folder, in the order of names; nothing of one that cannot be read.
+fn names(folder: &Path) -> Vec<OsString> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let mut names: Vec<OsString> = entries
         .filter_map(|entry| Some(entry.ok()?.file_name()))
         .filter(|name| !NEVER.iter().any(|never| name == never))
         .collect();
     names.sort();
-    for name in names {
-        walk(folder, &path.join(name), visit);
-    }
+    names
 }
 
 #[cfg(test)]
@@ -134,7 +145,7 @@ mod tests {
     }
 
     fn build(folder: &Path, inputs: Option<&[String]>) -> Snapshot {
-        let before = Snapshot::names(folder);
+        let before = Snapshot::sources(folder, None);
         fs::create_dir_all(folder.join("node_modules/x")).unwrap();
         fs::write(folder.join("node_modules/x/index.js"), "x").unwrap();
         fs::write(folder.join("src/made.js"), "made").unwrap();
@@ -163,6 +174,28 @@ mod tests {
         let then = build(folder.path(), None);
         fs::remove_dir_all(folder.path().join("node_modules")).unwrap();
         assert!(!unchanged(folder.path(), None, &then));
+    }
+
+    #[test]
+    fn what_lay_there_before_the_first_note_is_missed_too() {
+        let folder = folder();
+        fs::create_dir(folder.path().join("vendor")).unwrap();
+        let inputs = ["package.json".to_owned()];
+        let then = build(folder.path(), Some(&inputs));
+        assert!(unchanged(folder.path(), Some(&inputs), &then));
+        fs::remove_dir(folder.path().join("vendor")).unwrap();
+        assert!(!unchanged(folder.path(), Some(&inputs), &then));
+    }
+
+    #[test]
+    fn what_an_earlier_build_added_is_no_source() {
+        let folder = folder();
+        let then = build(folder.path(), None);
+        let before = Snapshot::sources(folder.path(), Some(&then));
+        assert_eq!(
+            Snapshot::added(folder.path(), &before),
+            [PathBuf::from("node_modules"), PathBuf::from("src/made.js")]
+        );
     }
 
     #[test]

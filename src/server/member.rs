@@ -3,8 +3,8 @@
 
 use super::error::{Fallen, NotReady, ServerError, Wanted, Who};
 use super::place::{Place, Purpose, Site, TAIL_LINES};
-use super::ports;
 use super::readiness::{self, Answer, Foreign, Tries};
+use super::{Ended, ports};
 use crate::process::{Exit, Guard, Scratch, tail};
 use crate::record::Stop;
 use crate::spec::{self, Cell, Fill, ProcessSpec, Ready, ReadyBy, Text};
@@ -85,7 +85,7 @@ impl Member {
         let mut tries = Tries::default();
         let found = tokio::select! {
             found = self.is_ready(ready, front, place, &mut tries) => Some(found),
-            () = self.gone() => None,
+            _ = self.gone() => None,
             () = tokio::time::sleep(ready.timeout) => {
                 return Err(self.not_ready(ready, tries));
             }
@@ -196,13 +196,14 @@ impl Member {
             .await
     }
 
-    /// Resolves when nothing of it is left. A command that exits well and leaves processes behind has gone
-    /// to the background, and lives on in them.
-    pub(super) async fn gone(&self) {
+    /// Resolves when nothing of it is left, with how it ended. A command that exits well and leaves processes
+    /// behind has gone to the background, and lives on in them.
+    pub(super) async fn gone(&self) -> Fallen {
         let exit = self.guard.exited().await;
         while exit.success() && !self.guard.tree().is_empty() {
             tokio::time::sleep(LOOK_EVERY).await;
         }
+        self.fallen_now()
     }
 
     /// Whether its leader has exited with an error, or nothing of it is left; then how.
@@ -251,6 +252,11 @@ impl Member {
         tree.iter().map(|process| process.pid).collect()
     }
 
+    /// Whether it is the server, and not something that it leans on.
+    pub(super) fn is_counted(&self) -> bool {
+        !matches!(self.site.who, Who::Service(_))
+    }
+
     /// The pid of its guard, under which its processes are.
     pub(super) fn guard_pid(&self) -> u32 {
         self.guard.guard_pid()
@@ -262,7 +268,8 @@ impl Member {
     }
 
     /// Ends every process of it, with proof, and sees to it that nobody listens any more.
-    pub(super) async fn stop(self) -> Result<(String, Stop), ServerError> {
+    pub(super) async fn stop(self) -> Result<Ended, ServerError> {
+        let apart = !self.is_counted();
         let Self {
             site,
             guard,
@@ -271,15 +278,14 @@ impl Member {
             ..
         } = self;
         let stopped = guard.stop().await.map_err(ServerError::Stop)?;
+        let mut left = None;
         if let Some(scratch) = scratch {
             // Many files take their time.
             let removed = tokio::task::spawn_blocking(move || scratch.remove()).await;
-            if let Ok(Err(error)) = removed {
-                return Err(ServerError::Scratch {
-                    who: site.who,
-                    reason: error.to_string(),
-                });
-            }
+            left = removed
+                .ok()
+                .and_then(Result::err)
+                .map(|error| error.to_string());
         }
         for address in addresses {
             nobody_listens(address).await?;
@@ -288,10 +294,15 @@ impl Member {
             exit: stopped.exit.to_string(),
             polite: stopped.polite,
             killed: stopped.killed,
-            apart: matches!(site.who, Who::Service(_)),
+            apart,
             printed_bytes: Some(stopped.printed),
         };
-        Ok((site.name, stop))
+        Ok(Ended {
+            who: site.who,
+            name: site.name,
+            stop,
+            left,
+        })
     }
 }
 

@@ -22,18 +22,20 @@ pub mod runtime;
 mod services;
 
 pub use error::{Fallen, NotReady, ServerError, Wanted, Who};
-pub use place::{Place, Purpose, secrets};
+pub use place::{Place, Purpose, caller, secrets};
 pub use services::Services;
 
 use crate::process::ProcessId;
 use crate::record::{Proof, Stop};
 use crate::spec::{Cell, Fill, Ready, ReadyBy, Text};
-use home::{Homes, all_set};
+use home::{Home, Homes, all_set};
 use member::{Member, authority};
-use place::{Site, caller};
+use place::Site;
+use readiness::Answer;
 use running::Running;
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::pin::pin;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 /// A server whose port was taken between our look and its bind is started again on another.
@@ -72,6 +74,112 @@ enum Front {
     Running(Box<Running>),
 }
 
+/// What was started, or found.
+enum Started {
+    Ours {
+        /// The place among the members of the server's first process.
+        first: usize,
+        /// That of the one that is loaded.
+        front: usize,
+        answer: Answer,
+        /// What `prepare` took of processes that others waited for.
+        prepared: Duration,
+    },
+    Running(Box<Running>, Vec<String>),
+}
+
+/// A cell's processes while they are started.
+struct Starting<'a> {
+    cell: &'a Cell,
+    services: &'a Services,
+    place: &'a Place,
+    /// What runs so far, to be ended after an error.
+    members: Vec<Member>,
+}
+
+impl Starting<'_> {
+    async fn start(&mut self) -> Result<Started, ServerError> {
+        let (cell, place) = (self.cell, self.place);
+        let mut fill = Fill {
+            cpus: place.cpus,
+            env: caller(),
+            index: 1,
+            ..self.services.fill()
+        };
+        all_set(cell, self.services, &fill)?;
+        for service in self.services.of_trial(cell) {
+            let role = &service.process.role;
+            let name = format!("service@{role}");
+            let member = services::start_again(service, &name, &fill, place).await?;
+            fill.services.insert(role.clone(), member.site.fill.port);
+            self.members.push(member);
+        }
+        if let Some(url) = &cell.url {
+            let (running, warnings) = Running::find(url, cell, fill).await?;
+            let site = Site::elsewhere(running.fill.clone(), place);
+            site.run(Purpose::Prepare, &cell.prepare, place).await?;
+            return Ok(Started::Running(Box::new(running), warnings));
+        }
+        let homes = Homes::find(cell).await?;
+        fill.ports = homes.ports();
+        let first = self.members.len();
+        let mut loaded = None;
+        // What the suite does meanwhile is no part of the server's start.
+        let mut prepared = Duration::ZERO;
+        for home in &homes.0 {
+            let (answer, took) = self.one(home, fill.clone()).await?;
+            match answer {
+                Some(answer) => loaded = Some((self.members.len() - 1, answer)),
+                None => prepared += took,
+            }
+        }
+        let (front, answer) = loaded.ok_or(ServerError::NoProcess)?;
+        let site = &self.members[front].site;
+        site.run(Purpose::Prepare, &cell.prepare, place).await?;
+        Ok(Started::Ours {
+            first,
+            front,
+            answer,
+            prepared,
+        })
+    }
+
+    /// Starts one process, and waits until it is ready and prepared: the answer of the one that is loaded, and
+    /// what `prepare` took.
+    async fn one(
+        &mut self,
+        home: &Home<'_>,
+        fill: Fill,
+    ) -> Result<(Option<Answer>, Duration), ServerError> {
+        let (cell, place) = (self.cell, self.place);
+        let is_front = home.process.role == cell.front;
+        let member = Member::start(home.draft(cell, is_front, fill), place).await?;
+        self.members.push(member);
+        let last = self.members.len() - 1;
+        let (earlier, this) = self.members.split_at_mut(last);
+        let this = &mut this[0];
+        let headers = headers(cell, &this.site.fill);
+        let own = this.process.ready.clone().unwrap_or_else(takes_connections);
+        let made_ready = async {
+            let answer = if is_front {
+                this.until_ready(&cell.ready, Some(&headers), place).await?
+            } else {
+                this.until_ready(&own, None, place).await?;
+                None
+            };
+            let prepares = Instant::now();
+            this.prepare(place).await?;
+            Ok((answer, prepares.elapsed()))
+        };
+        tokio::select! {
+            made = made_ready => made,
+            (gone, _) = first_gone(earlier.iter().chain(self.services.running_for(cell))) => {
+                Err(gone.exited_early())
+            }
+        }
+    }
+}
+
 /// A tree of processes that belongs to a trial, by its root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rooted {
@@ -93,35 +201,40 @@ pub enum Root {
 }
 
 impl Rooted {
-    fn of_service(member: &Member) -> Self {
+    fn of(member: &Member) -> Self {
         Self {
             role: member.process.role.clone(),
             root: Root::Guard(member.guard_pid()),
-            counted: false,
+            counted: member.is_counted(),
         }
     }
 }
 
 impl Server {
-    /// Starts a cell's processes, beside the services that run already, and waits until they answer. Given up,
-    /// or after an error, nothing of them is left.
+    /// Starts a cell's processes, beside the services that run already, and waits until they answer. After an
+    /// error, or when `given_up` resolves, nothing of them is left, or it is named.
     pub async fn start(
         cell: &Cell,
         services: &Services,
         place: &Place,
+        given_up: impl Future<Output = ()>,
     ) -> Result<Self, ServerError> {
+        let mut given_up = pin!(given_up);
         let mut tries = 1;
         loop {
-            let mut members = Vec::new();
-            let started = Self::start_once(cell, services, place, &mut members).await;
+            let mut starting = Starting {
+                cell,
+                services,
+                place,
+                members: Vec::new(),
+            };
+            let started = tokio::select! {
+                started = starting.start() => started,
+                () = &mut given_up => Err(ServerError::GivenUp),
+            };
+            let members = starting.members;
             let error = match started {
-                Ok(server) => {
-                    return Ok(Self {
-                        members,
-                        secrets: place.secrets.clone(),
-                        ..server
-                    });
-                }
+                Ok(started) => return Ok(Self::of(started, members, place)),
                 Err(error) => error,
             };
             let again = error.is_port_taken() && tries < PORT_TRIES;
@@ -133,123 +246,57 @@ impl Server {
         }
     }
 
-    /// What is started is put into `members`, so that it can be ended after an error; the server has none yet.
-    async fn start_once(
-        cell: &Cell,
-        services: &Services,
-        place: &Place,
-        members: &mut Vec<Member>,
-    ) -> Result<Self, ServerError> {
-        let mut fill = Fill {
-            cpus: place.cpus,
-            env: caller(),
-            index: 1,
-            ..services.fill()
-        };
-        all_set(cell, services, &fill)?;
-        for service in services.of_trial(cell) {
-            let role = &service.process.role;
-            let name = format!("service@{role}");
-            let member = services::start_again(service, &name, &fill, place).await?;
-            fill.services.insert(role.clone(), member.site.fill.port);
-            members.push(member);
-        }
-        if let Some(url) = &cell.url {
-            let (running, warnings) = Running::find(url, cell, fill).await?;
-            let site = Site::elsewhere(running.fill.clone(), place);
-            site.run(Purpose::Prepare, &cell.prepare, place).await?;
-            return Ok(Self::running(running, warnings));
-        }
-        let homes = Homes::find(cell).await?;
-        fill.ports = homes.ports();
-        let first = members.len();
-        let mut answered = None;
-        // What the suite does meanwhile is no part of the server's start.
-        let mut prepared = Duration::ZERO;
-        for home in &homes.0 {
-            let is_front = home.process.role == cell.front;
-            let draft = home.draft(cell, is_front, fill.clone());
-            members.push(Member::start(draft, place).await?);
-            let at = members.len() - 1;
-            let (earlier, this) = members.split_at_mut(at);
-            let this = &mut this[0];
-            let headers = headers(cell, &this.site.fill);
-            let own = this.process.ready.clone().unwrap_or_else(takes_connections);
-            let (ready, headers) = if is_front {
-                (&cell.ready, Some(headers.as_slice()))
-            } else {
-                (&own, None)
-            };
-            let made_ready = async {
-                let answer = this.until_ready(ready, headers, place).await?;
-                let prepares = Instant::now();
-                this.prepare(place).await?;
-                Ok((answer, prepares.elapsed()))
-            };
-            let (answer, took) = tokio::select! {
-                made = made_ready => made?,
-                fallen = first_gone(earlier.iter().chain(services.running_for(cell))) => {
-                    return Err(fallen.exited_early());
+    fn of(started: Started, members: Vec<Member>, place: &Place) -> Self {
+        let secrets = place.secrets.clone();
+        match started {
+            Started::Ours {
+                first,
+                front,
+                answer,
+                prepared,
+            } => {
+                let began = members[first].began;
+                let Site { fill, .. } = &members[front].site;
+                Self {
+                    fill: fill.clone(),
+                    secrets,
+                    began,
+                    address: answer.address,
+                    authority: authority(&members[front].process.address, fill.port),
+                    startup: Some(answer.at.duration_since(began).saturating_sub(prepared)),
+                    proof: answer.proof,
+                    warnings: members
+                        .iter()
+                        .filter_map(Member::in_the_background)
+                        .collect(),
+                    front: Front::Ours(front),
+                    members,
                 }
-            };
-            if is_front {
-                answered = answer.map(|answer| (at, answer));
-            } else {
-                prepared += took;
             }
-        }
-        let (front, answer) = answered.ok_or(ServerError::NoProcess)?;
-        let member = &members[front];
-        member
-            .site
-            .run(Purpose::Prepare, &cell.prepare, place)
-            .await?;
-        let began = members[first].began;
-        Ok(Self {
-            members: Vec::new(),
-            secrets: Vec::new(),
-            front: Front::Ours(front),
-            fill: member.site.fill.clone(),
-            began,
-            address: answer.address,
-            authority: authority(&member.process.address, member.site.fill.port),
-            startup: Some(answer.at.duration_since(began).saturating_sub(prepared)),
-            proof: answer.proof,
-            warnings: members
-                .iter()
-                .filter_map(Member::in_the_background)
-                .collect(),
-        })
-    }
-
-    fn running(running: Running, warnings: Vec<String>) -> Self {
-        Self {
-            members: Vec::new(),
-            secrets: Vec::new(),
-            fill: running.fill.clone(),
-            began: Instant::now(),
-            address: running.address,
-            authority: running.authority.clone(),
-            startup: None,
-            proof: Proof::Untested,
-            warnings,
-            front: Front::Running(Box::new(running)),
+            Started::Running(running, warnings) => Self {
+                fill: running.fill.clone(),
+                secrets,
+                began: Instant::now(),
+                address: running.address,
+                authority: running.authority.clone(),
+                startup: None,
+                proof: Proof::Untested,
+                warnings,
+                front: Front::Running(running),
+                members,
+            },
         }
     }
 
-    /// Resolves when one of its processes has ended.
-    pub async fn gone(&self) {
+    /// Resolves when one of its processes has ended, with who it was.
+    pub async fn gone(&self) -> Fallen {
         let ours = first_gone(self.members.iter());
         match &self.front {
-            Front::Ours(_) => {
-                ours.await;
-            }
-            Front::Running(running) => {
-                tokio::select! {
-                    _ = ours => {}
-                    () = running.gone() => {}
-                }
-            }
+            Front::Ours(_) => ours.await.1,
+            Front::Running(running) => tokio::select! {
+                (_, fallen) = ours => fallen,
+                fallen = running.gone() => fallen,
+            },
         }
     }
 
@@ -269,7 +316,7 @@ impl Server {
 
     /// Where its trees of processes begin, and those of services of this trial.
     pub fn roots(&self) -> Vec<Rooted> {
-        let mut all: Vec<Rooted> = self.members.iter().map(rooted).collect();
+        let mut all: Vec<Rooted> = self.members.iter().map(Rooted::of).collect();
         if let Front::Running(running) = &self.front {
             all.extend(running.roots.iter().map(|root| Rooted {
                 role: "server".to_owned(),
@@ -280,14 +327,10 @@ impl Server {
         all
     }
 
-    /// The processes of the server itself at this moment.
+    /// The processes of the server itself at this moment, as far as it was started here.
     pub fn pids(&self) -> Vec<u32> {
-        let ours = self.members.iter().filter(|member| rooted(member).counted);
-        let mut pids: Vec<u32> = ours.flat_map(Member::pids).collect();
-        if let Front::Running(running) = &self.front {
-            pids.extend(running.roots.iter().map(|root| root.pid));
-        }
-        pids
+        let ours = self.members.iter().filter(|member| member.is_counted());
+        ours.flat_map(Member::pids).collect()
     }
 
     /// Texts that nothing may keep of it.
@@ -297,9 +340,9 @@ impl Server {
 
     /// Those of them that are loaded.
     pub fn front_pids(&self) -> Vec<u32> {
-        match &self.front {
-            Front::Ours(at) => self.members[*at].pids(),
-            Front::Running(running) => running.roots.iter().map(|root| root.pid).collect(),
+        match self.front {
+            Front::Ours(at) => self.members[at].pids(),
+            Front::Running(_) => Vec::new(),
         }
     }
 
@@ -328,32 +371,37 @@ impl Server {
 
     /// Ends every process, in the reverse order of their start, with proof, and sees to it that nobody listens
     /// any more. All are ended, and the first error is told.
-    pub async fn stop(self) -> Result<BTreeMap<String, Stop>, ServerError> {
-        let mut stops = BTreeMap::new();
-        let mut first = None;
-        for member in self.members.into_iter().rev() {
-            match member.stop().await {
-                Ok((name, stop)) => {
-                    stops.insert(name, stop);
-                }
-                Err(error) => {
-                    first.get_or_insert(error);
-                }
-            }
-        }
-        first.map_or(Ok(stops), Err)
+    pub async fn stop(self) -> Result<Vec<Ended>, ServerError> {
+        let (ended, first) = stop_all(self.members).await;
+        first.map_or(Ok(ended), Err)
     }
 }
 
-fn rooted(member: &Member) -> Rooted {
-    match member.site.who {
-        Who::Service(_) => Rooted::of_service(member),
-        Who::Server | Who::Process(_) => Rooted {
-            role: member.process.role.clone(),
-            root: Root::Guard(member.guard_pid()),
-            counted: true,
-        },
+/// How a process was ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// Who.
+    pub who: Who,
+    /// What its records are called.
+    pub name: String,
+    /// How.
+    pub stop: Stop,
+    /// A folder of it that could not be removed, in a sentence.
+    pub left: Option<String>,
+}
+
+/// Ends processes in the reverse order of their start. The first error comes beside those that ended well.
+async fn stop_all(members: Vec<Member>) -> (Vec<Ended>, Option<ServerError>) {
+    let (mut all, mut first) = (Vec::new(), None);
+    for member in members.into_iter().rev() {
+        match member.stop().await {
+            Ok(ended) => all.push(ended),
+            Err(error) => {
+                first.get_or_insert(error);
+            }
+        }
     }
+    (all, first)
 }
 
 /// When something is ready that says nothing of it: its port takes a connection.
@@ -374,24 +422,18 @@ fn headers(cell: &Cell, fill: &Fill) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The first that ends. Never resolves where there is none.
-async fn first_gone<'m>(members: impl Iterator<Item = &'m Member>) -> &'m Member {
+/// The first that ends, and how. Never resolves where there is none.
+async fn first_gone<'m>(members: impl Iterator<Item = &'m Member>) -> (&'m Member, Fallen) {
     let mut all: Vec<_> = members
-        .map(|member| {
-            Box::pin(async move {
-                member.gone().await;
-                member
-            })
-        })
+        .map(|member| Box::pin(async move { (member, member.gone().await) }))
         .collect();
     std::future::poll_fn(|context| {
-        let ended = all
-            .iter_mut()
-            .find_map(|one| match one.as_mut().poll(context) {
-                std::task::Poll::Ready(member) => Some(member),
-                std::task::Poll::Pending => None,
-            });
-        ended.map_or(std::task::Poll::Pending, std::task::Poll::Ready)
+        for one in &mut all {
+            if let Poll::Ready(gone) = one.as_mut().poll(context) {
+                return Poll::Ready(gone);
+            }
+        }
+        Poll::Pending
     })
     .await
 }
@@ -401,14 +443,11 @@ async fn end_all(members: Vec<Member>, first: ServerError) -> ServerError {
     for member in &members {
         member.kill_now();
     }
-    let mut error = first;
-    for member in members.into_iter().rev() {
-        if let Err(left) = member.stop().await {
-            error = ServerError::LeftBehind {
-                first: Box::new(error),
-                left: Box::new(left),
-            };
-        }
+    match stop_all(members).await.1 {
+        Some(left) => ServerError::LeftBehind {
+            first: Box::new(first),
+            left: Box::new(left),
+        },
+        None => first,
     }
-    error
 }

@@ -48,7 +48,8 @@ pub struct Place {
 impl Place {
     /// Where a folder of the suite is.
     pub(super) fn folder_of(&self, cwd: &str) -> PathBuf {
-        let built = self.folders.iter().find_map(|(name, folder)| {
+        // Of folders in one another the inner one is meant, which the order of names has last.
+        let built = self.folders.iter().rev().find_map(|(name, folder)| {
             let below = std::path::Path::new(cwd).strip_prefix(name).ok()?;
             Some(folder.join(below))
         });
@@ -107,7 +108,7 @@ impl Site {
         if let Some(runtime) = &process.runtime {
             fill.runtime = place.runtimes.get(runtime).cloned().unwrap_or_default();
         }
-        // A folder that is copied cannot lie in the copy.
+        // Sources are found before there is a scratch folder, so that `dir` is still empty here.
         let source = place.folder_of(&process.cwd.fill(&fill));
         let scratch = if wanted {
             let copy = process.copy.then(|| source.clone());
@@ -309,7 +310,7 @@ pub fn secrets(cell: &Cell, services: &[Service]) -> Vec<String> {
 }
 
 /// The caller's environment, as far as it is text.
-pub(super) fn caller() -> BTreeMap<String, String> {
+pub fn caller() -> BTreeMap<String, String> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect()

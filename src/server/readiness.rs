@@ -51,15 +51,15 @@ pub(super) struct Tries {
 }
 
 /// Asks until there is an answer, for as long as the caller lets it. `proof` tells who gave it.
-pub(super) async fn answer(
+pub(super) async fn answer<E>(
     addresses: &[SocketAddr],
     authority: &str,
     headers: &[(String, String)],
     ready: &Ready,
     fill: &Fill,
-    proof: impl Fn(SocketAddr, &TcpStream) -> Result<Proof, Foreign>,
+    proof: impl Fn(SocketAddr, &TcpStream) -> Result<Proof, E>,
     tries: &mut Tries,
-) -> Result<Answer, Foreign> {
+) -> Result<Answer, E> {
     let request = Request {
         method: "GET",
         target: &ready.path.fill(fill),

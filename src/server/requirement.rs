@@ -73,9 +73,7 @@ pub async fn probe(
     let launch = Launch {
         role: "probe".to_owned(),
         command: words.to_vec(),
-        env: std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .collect(),
+        env: super::caller().into_iter().collect(),
         cwd: cwd.to_owned(),
         log: scratch.join("probe.log"),
         log_cap: Launch::LOG_CAP,

@@ -4,11 +4,12 @@
 use super::error::{Fallen, NotReady, ServerError, Wanted, Who};
 use super::member::authority;
 use super::ports;
-use super::readiness::{self, Foreign, Tries};
+use super::readiness::{self, Tries};
 use crate::process::{ProcessId, Walker};
 use crate::record::Proof;
 use crate::spec::{Cell, Fill};
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -42,7 +43,7 @@ impl Running {
         let mut tries = Tries::default();
         let began = Instant::now();
         // It is not ours, and whoever answers is taken to be meant.
-        let nobodys = |_, _: &_| Ok(Proof::Untested);
+        let nobodys = |_, _: &_| Ok::<_, Infallible>(Proof::Untested);
         let asked = readiness::answer(
             &addresses,
             &authority,
@@ -55,7 +56,6 @@ impl Running {
         let answer = tokio::time::timeout(cell.ready.timeout, asked).await;
         let address = match answer {
             Ok(Ok(answer)) => answer.address,
-            Ok(Err(Foreign { address, .. })) => address,
             Err(_) => {
                 let elsewhere = ports::listeners(port).unwrap_or_default();
                 return Err(ServerError::NotReady(Box::new(NotReady {
@@ -81,8 +81,11 @@ impl Running {
     }
 
     /// Resolves when one of its processes has ended; never where none is known.
-    pub(super) async fn gone(&self) {
-        while self.fallen().is_none() {
+    pub(super) async fn gone(&self) -> Fallen {
+        loop {
+            if let Some(fallen) = self.fallen() {
+                return fallen;
+            }
             tokio::time::sleep(LOOK_EVERY).await;
         }
     }

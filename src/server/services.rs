@@ -6,7 +6,7 @@ use super::error::{Fallen, ServerError, Who};
 use super::home::resolve;
 use super::member::{Draft, Member};
 use super::place::Place;
-use super::{Rooted, first_gone, ports};
+use super::{Ended, Rooted, first_gone, ports, stop_all};
 use crate::spec::{Cell, Fill, Scope, Service};
 use std::collections::{BTreeMap, HashSet};
 use std::net::SocketAddr;
@@ -47,25 +47,23 @@ impl Services {
     /// back in sentences. Logs go to `place`'s folder.
     pub async fn ensure(&mut self, cell: &Cell, place: &Place) -> Result<Vec<String>, ServerError> {
         let mut notes = Vec::new();
-        let fallen: Vec<Option<Fallen>> = self.running.iter().map(Member::fallen).collect();
-        let is_needed = |member: &Member| {
-            cell.services.contains(&member.process.role) && member.fallen().is_some()
-        };
-        if !self.running.iter().any(is_needed) {
-            return self.start_wanted(cell, place).await.map(|()| notes);
+        let mut first = None;
+        for (at, member) in self.running.iter().enumerate() {
+            let Some(Fallen { who, exit, .. }) = member.fallen() else {
+                continue;
+            };
+            if cell.services.contains(&member.process.role) {
+                first.get_or_insert(at);
+                notes.push(format!(
+                    "{who} {exit} between two trials, and was started again"
+                ));
+            }
         }
-        for fallen in fallen.iter().flatten() {
-            let Fallen { who, exit, .. } = fallen;
-            notes.push(format!(
-                "{who} {exit} between two trials, and was started again"
-            ));
-        }
-        if let Some(first) = fallen.iter().position(Option::is_some) {
+        if let Some(first) = first {
             // Those that were started later may lean on it, and know its port.
-            while self.running.len() > first {
-                if let Some(member) = self.running.pop() {
-                    member.stop().await?;
-                }
+            let later = self.running.split_off(first);
+            if let (_, Some(error)) = stop_all(later).await {
+                return Err(error);
             }
         }
         self.start_wanted(cell, place).await.map(|()| notes)
@@ -133,9 +131,9 @@ impl Services {
             .filter(|member| cell.services.contains(&member.process.role))
     }
 
-    /// Resolves when one of those that a cell needs has ended.
-    pub async fn gone(&self, cell: &Cell) {
-        first_gone(self.running_for(cell)).await;
+    /// Resolves when one of those that a cell needs has ended, with who it was.
+    pub async fn gone(&self, cell: &Cell) -> Fallen {
+        first_gone(self.running_for(cell)).await.1
     }
 
     /// One of those that a cell needs and that has ended.
@@ -145,31 +143,30 @@ impl Services {
 
     /// Where the process trees of those that a cell needs are rooted.
     pub fn roots(&self, cell: &Cell) -> Vec<Rooted> {
-        self.running_for(cell).map(Rooted::of_service).collect()
+        self.running_for(cell).map(Rooted::of).collect()
     }
 
-    /// Ends all that run, in reverse order. What could not be ended, or had to be killed, is told in a sentence each.
+    /// Ends all that run, in reverse order. Who had to be killed, and what could not be removed, is told in a
+    /// sentence each.
     pub async fn stop(&mut self) -> Result<Vec<String>, ServerError> {
-        let mut killed = Vec::new();
-        let mut first = None;
-        while let Some(member) = self.running.pop() {
-            let who = member.site.who.clone();
-            match member.stop().await {
-                Ok((_, stop)) if stop.polite => {}
-                Ok((_, stop)) => killed.push(format!(
+        let (ended, first) = stop_all(std::mem::take(&mut self.running)).await;
+        let told = |ended: Ended| {
+            let Ended {
+                who, stop, left, ..
+            } = ended;
+            let killed = (!stop.polite).then(|| {
+                format!(
                     "{who} did not end when it was asked to; processes that had to be killed: {}",
                     stop.killed
-                )),
-                Err(error) => {
-                    first.get_or_insert(error);
-                }
-            }
-        }
-        first.map_or(Ok(killed), Err)
+                )
+            });
+            killed.into_iter().chain(left)
+        };
+        first.map_or_else(|| Ok(ended.into_iter().flat_map(told).collect()), Err)
     }
 }
 
-/// The same, again on another port where its own was taken meanwhile.
+/// Starts a service, again on another port where its own was taken meanwhile.
 pub(super) async fn start_again(
     service: &Service,
     name: &str,

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ids::{CellId, TrialId, VariantId};
-use crate::record::{Arrival, FORMAT, Observed, Outcome, Proof, Serving, Trial};
+use crate::record::{Arrival, Observed, Outcome, Serving, Trial};
 use crate::spec::{Axis, Choice, ProcessSpec, Ready, RunSettings, Text};
 use crate::stats::State;
 use std::time::Duration;
@@ -81,26 +81,13 @@ impl Case {
             ..Observed::default()
         };
         change(&mut observed);
+        let id = TrialId {
+            cell: self.cell.id.clone(),
+            repetition: self.trials.len() as u32 + 1,
+        };
         self.trials.push(Trial {
-            format: FORMAT,
-            trial: TrialId {
-                cell: self.cell.id.clone(),
-                repetition: self.trials.len() as u32 + 1,
-            },
-            round: 1,
-            session: 0,
-            started: String::new(),
-            took_ns: 0,
-            outcome: Outcome::Valid,
-            port: None,
-            address: None,
-            startup_ns: None,
-            listener: Proof::Proved,
             observed: Some(observed),
-            load: None,
-            usage: BTreeMap::new(),
-            stops: BTreeMap::new(),
-            warnings: Vec::new(),
+            ..Trial::new(id, 1, 0)
         });
         self
     }

@@ -2,30 +2,17 @@
 
 use super::*;
 use crate::ids::{CellId, TrialId};
-use crate::record::{Connections, Counts, FORMAT, Outcome, Proof, Stop, Workers};
-use std::collections::BTreeMap;
+use crate::record::{Connections, Counts, Proof, Stop, Workers};
 
 fn trial(load: Load) -> Trial {
+    let id = TrialId {
+        cell: CellId("server@steady#000000000000".to_owned()),
+        repetition: 1,
+    };
     Trial {
-        format: FORMAT,
-        trial: TrialId {
-            cell: CellId("server@steady#000000000000".to_owned()),
-            repetition: 1,
-        },
-        round: 1,
-        session: 0,
-        started: String::new(),
-        took_ns: 0,
-        outcome: Outcome::Valid,
-        port: None,
-        address: None,
-        startup_ns: None,
         listener: Proof::Proved,
-        observed: None,
         load: Some(load),
-        usage: BTreeMap::new(),
-        stops: BTreeMap::new(),
-        warnings: Vec::new(),
+        ..Trial::new(id, 1, 0)
     }
 }
 

@@ -27,7 +27,7 @@ fn run(command: &[&str], script: &str, toggle: &str) -> Outcome {
 fn told(outcome: &Outcome, effect: &str, compared: bool) -> String {
     let cell = outcome.cell("s/mode=on");
     let markdown = outcome.markdown();
-    assert_eq!(cell["effect"]["kind"], effect, "{markdown}");
+    assert_eq!(cell["effect"]["kind"], effect, "{cell}\n{markdown}");
     assert_eq!(cell["ratios"].is_object(), compared, "{cell}");
     assert_eq!(
         markdown.contains("**mode on** serves"),

@@ -602,3 +602,35 @@ pub(crate) fn skipped(why: &str) -> bool {
     let _ = std::io::stderr().write_all(line.as_bytes());
     true
 }
+
+/// A server, as a program for Python, of the files of its folder.
+pub(crate) const FILES: &str = r"
+import os
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+class Handler(SimpleHTTPRequestHandler):
+    protocol_version = 'HTTP/1.1'
+    def log_message(self, *_):
+        pass
+ThreadingHTTPServer(('127.0.0.1', int(os.environ['PORT'])), Handler).serve_forever()
+";
+
+/// A server, as a program for Python, of one text: the value of an expression when it starts.
+pub(crate) fn serving(text: &str) -> String {
+    format!(
+        r"
+import os, subprocess, sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+body = ({text}).encode()
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = 'HTTP/1.1'
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header('Content-Length', str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *_):
+        pass
+ThreadingHTTPServer(('127.0.0.1', int(os.environ['PORT'])), Handler).serve_forever()
+"
+    )
+}

@@ -1,7 +1,7 @@
 //! What is made before a run: once for what it is made of, whole or not at all.
 
 use crate::fixture::Behaviour;
-use crate::kit::{Suite, python, quote, without_python};
+use crate::kit::{FILES, Suite, python, quote, serving, without_python};
 use hotlap::record::Step;
 use std::fs;
 
@@ -18,22 +18,10 @@ fn runtime(suite: Suite, more: &str) -> Suite {
     ))
 }
 
-const SERVER: &str = r"
-import os, sys
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-version = open(os.path.dirname(os.path.dirname(sys.argv[1])) + '/version').read().strip()
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = 'HTTP/1.1'
-    def do_GET(self):
-        text = ('runtime ' + version).encode()
-        self.send_response(200)
-        self.send_header('Content-Length', str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-    def log_message(self, *_):
-        pass
-ThreadingHTTPServer(('127.0.0.1', int(os.environ['PORT'])), Handler).serve_forever()
-";
+/// Tells for which version its runtime was made.
+fn server() -> String {
+    serving("open(os.path.dirname(os.path.dirname(sys.argv[1])) + '/version').read().strip()")
+}
 
 #[test]
 fn a_runtime_is_made_once_and_found_by_later_runs() {
@@ -44,10 +32,10 @@ fn a_runtime_is_made_once_and_found_by_later_runs() {
         Suite::new(),
         "[servers.app]\ncommand = ['{{ runtime }}', 'server.py', '{{ runtime }}']\nprobe = '{{ runtime }} --version'\n\
          [toggles.version]\nvalues = ['py-1', 'py-2']\nruntime = '{{ value }}'\n\
-         [[overrides]]\nwhen = { version = 'py-1' }\nset.expect.body = 'runtime 1'\n\
-         [[overrides]]\nwhen = { version = 'py-2' }\nset.expect.body = 'runtime 2'",
+         [[overrides]]\nwhen = { version = 'py-1' }\nset.expect.body = '1'\n\
+         [[overrides]]\nwhen = { version = 'py-2' }\nset.expect.body = '2'",
     );
-    let outcome = suite.file("server.py", SERVER).run().exits(0);
+    let outcome = suite.file("server.py", &server()).run().exits(0);
     let made = || fs::read_to_string(outcome.suite.path().join("made")).unwrap();
     assert_eq!(made(), "made\nmade\n");
     let versions = outcome.run().versions;
@@ -105,7 +93,7 @@ fn a_torn_runtime_is_made_anew_and_one_that_fails_is_a_reason() {
          [runtimes.empty]\nversions = ['1']\nbuild = ['true']\nbin = ['{{ cache }}/x']\n\
          [servers.bad]\nruntime = 'bad-1'\ncommand = '{{ runtime }}'\n\
          [servers.empty]\nruntime = 'empty-1'\ncommand = '{{ runtime }}'";
-    let suite = runtime(Suite::new(), servers).file("server.py", SERVER);
+    let suite = runtime(Suite::new(), servers).file("server.py", &server());
     let outcome = suite.run().exits(1);
     outcome.valid("app");
     let (_, reason, tail) = outcome.failed("bad", Step::Build);
@@ -189,30 +177,76 @@ fn builds_that_differ_in_one_folder_have_a_copy_each() {
     if without_python() {
         return;
     }
-    let program = r"
-import os
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-class Handler(SimpleHTTPRequestHandler):
-    protocol_version = 'HTTP/1.1'
-    def log_message(self, *_):
-        pass
-ThreadingHTTPServer(('127.0.0.1', int(os.environ['PORT'])), Handler).serve_forever()
-";
     let suite = Suite::new();
     fs::create_dir(suite.path().join("app")).unwrap();
-    let python_name = quote(python().unwrap());
     let outcome = suite
-        .file("app/serve.py", program)
+        .file("app/serve.py", FILES)
+        .file("app/page", "one")
         .toml(&format!(
-            "[servers.app]\ncwd = 'app'\ncommand = [{python_name}, 'serve.py']\nready.path = '/mode'\n\
+            "[servers.app]\ncwd = 'app'\ncommand = [{}, 'serve.py']\nready.path = '/mode'\nbuild_inputs = ['serve.py']\n\
              [toggles.mode]\n\
              values.fast = {{ build = [\"sh -c 'printf fast > mode'\"], expect.body = 'fast' }}\n\
-             values.small = {{ build = [\"sh -c 'printf small > mode'\"], expect.body = 'small' }}"
+             values.small = {{ build = [\"sh -c 'printf small > mode'\"], expect.body = 'small' }}",
+            quote(python().unwrap())
         ))
         .load("l", "path = '/mode'\nduration = '150ms'")
         .run()
         .exits(0);
     outcome.valid("app/mode=fast");
     outcome.valid("app/mode=small");
-    assert!(!outcome.suite.path().join("app/mode").exists());
+    let app = outcome.suite.path().join("app");
+    assert!(!app.join("mode").exists());
+    let run = |arguments: &[&str]| {
+        let all = [&["run", "case.toml", "--out"], arguments].concat();
+        let output = outcome.suite.hotlap(&all);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{said}");
+        said
+    };
+    let said = run(&["again"]);
+    assert_eq!(said.matches("built before: ").count(), 2, "{said}");
+    // Sources that are no input of the build are run from the copy too.
+    fs::write(app.join("page"), "another").unwrap();
+    let said = run(&["changed"]);
+    assert_eq!(said.matches("\nbuild: ").count(), 2, "{said}");
+    assert!(!app.join("mode").exists());
+    // Alone it is built in place, where the last build lies, whichever that was.
+    for (out, only, word) in [
+        ("fast", "mode=fast", "build: "),
+        ("same", "mode=fast", "built before: "),
+        ("small", "mode=small", "build: "),
+        ("fast-again", "mode=fast", "build: "),
+    ] {
+        let said = run(&[out, "--only", only]);
+        assert!(said.contains(&format!("\n{word}")), "{out}: {said}");
+    }
+}
+
+#[test]
+fn a_folder_that_another_suite_built_otherwise_is_built_again() {
+    if without_python() {
+        return;
+    }
+    let suite = Suite::new();
+    fs::create_dir(suite.path().join("app")).unwrap();
+    let server = |mode: &str| {
+        format!(
+            "[servers.app]\ncwd = 'app'\ncommand = [{}, 'serve.py']\nready.path = '/mode'\n\
+             build = [\"sh -c 'printf {mode} > mode'\"]\n\
+             [loads.l]\npath = '/mode'\nduration = '150ms'\nexpect.body = '{mode}'\n\
+             [run]\nrepetitions = 1\nwarmup = '50ms'\nrest = '0s'\n",
+            quote(python().unwrap())
+        )
+    };
+    let suite = suite
+        .file("app/serve.py", FILES)
+        .file("fast.toml", &server("fast"))
+        .file("small.toml", &server("small"));
+    for (at, name) in ["fast", "small", "fast"].into_iter().enumerate() {
+        let out = format!("out-{at}");
+        let output = suite.hotlap(&["run", &format!("{name}.toml"), "--out", &out]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{said}");
+        assert!(said.contains("build: sh -c"), "{said}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Servers of several processes, what they lean on, what they are given, and those that run already.
 
 use crate::fixture::Behaviour;
-use crate::kit::{Suite, missing, python, quote, without_python};
+use crate::kit::{FILES, Suite, missing, python, quote, serving, without_python};
 use hotlap::record::{Proof, Step};
 use std::fs;
 use std::path::Path;
@@ -295,31 +295,19 @@ fn a_process_has_the_environment_that_the_suite_says_and_its_secrets_are_nowhere
     if without_python() {
         return;
     }
-    let program = r"
-import os, sys
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-names = ['GIVEN', 'PASSED', 'TAKEN', 'STRAY', 'LANG', 'SESAME']
-body = ' '.join(name + '=' + os.environ.get(name, '-') for name in names)
-print('opening with', os.environ['SESAME'], sys.argv[1], flush=True)
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = 'HTTP/1.1'
-    def do_GET(self):
-        text = body.replace(os.environ['SESAME'], 'hidden').encode()
-        self.send_response(200)
-        self.send_header('Content-Length', str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-    def log_message(self, *_):
-        pass
-ThreadingHTTPServer(('127.0.0.1', int(os.environ['PORT'])), Handler).serve_forever()
-";
+    // What it answers is no secret, what it prints is.
+    let program = serving(
+        "print('opening with', os.environ['SESAME'], sys.argv[1], flush=True) or \
+         ' '.join(name + '=' + os.environ.get(name, '-').replace(os.environ['SESAME'], 'hidden') \
+         for name in ['GIVEN', 'PASSED', 'TAKEN', 'STRAY', 'LANG', 'SESAME'])",
+    );
     let secret = "open-5e5ame-now";
     let python_name = quote(python().unwrap());
     let outcome = Suite::new()
         .env("PASSED", "from outside")
         .env("STRAY", "from outside")
         .env("SESAME", secret)
-        .file("env.py", program)
+        .file("env.py", &program)
         .toml(&format!(
             "[servers.app]\ncommand = [{python_name}, 'env.py', '{{{{ env.SESAME }}}}']\n\
              env = {{ GIVEN = 'by the suite', TAKEN = 'away' }}\nunset_env = ['TAKEN', 'LANG']\n\
@@ -356,20 +344,11 @@ fn a_copy_is_run_in_the_copy_and_prepared_there() {
     if without_python() {
         return;
     }
-    let program = r"
-import os
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-class Handler(SimpleHTTPRequestHandler):
-    protocol_version = 'HTTP/1.1'
-    def log_message(self, *_):
-        pass
-ThreadingHTTPServer(('127.0.0.1', int(os.environ['PORT'])), Handler).serve_forever()
-";
     let suite = Suite::new();
     fs::create_dir_all(suite.path().join("app/conf")).unwrap();
     let python_name = quote(python().unwrap());
     let outcome = suite
-        .file("app/serve.py", program)
+        .file("app/serve.py", FILES)
         .file("app/port.j2", "{{ server }} {{ toggles.mode }} {{ load }}")
         .toml(&format!(
             "[servers.app]\ncwd = 'app'\nscratch = 'copy'\ncommand = [{python_name}, 'serve.py']\n\
@@ -559,24 +538,10 @@ fn postgresql_is_made_prepared_and_ended() {
         ))
         .file(
             "app.py",
-            &format!(
-                r"
-import os, subprocess
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-ask = ['{bin}/psql', '-tA', '-h', '127.0.0.1', '-p', os.environ['DB'], '-U', 'postgres', '-c', 'select sum(lap) from laps']
-body = subprocess.run(ask, capture_output=True, check=True).stdout
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = 'HTTP/1.1'
-    def do_GET(self):
-        self.send_response(200)
-        self.send_header('Content-Length', str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-    def log_message(self, *_):
-        pass
-ThreadingHTTPServer(('127.0.0.1', int(os.environ['PORT'])), Handler).serve_forever()
-"
-            ),
+            &serving(&format!(
+                "subprocess.run(['{bin}/psql', '-tA', '-h', '127.0.0.1', '-p', os.environ['DB'], '-U', 'postgres', \
+                 '-c', 'select sum(lap) from laps'], capture_output=True, check=True, text=True).stdout"
+            )),
         )
         .server(
             "app",
