@@ -233,7 +233,7 @@ fn a_folder_that_another_suite_built_otherwise_is_built_again() {
         format!(
             "[servers.app]\ncwd = 'app'\ncommand = [{}, 'serve.py']\nready.path = '/mode'\n\
              build = [\"sh -c 'printf {mode} > mode'\"]\n\
-             [loads.l]\npath = '/mode'\nduration = '150ms'\nexpect.body = '{mode}'\n\
+             [loads.l]\npath = '/mode'\nduration = '150ms'\nconnections = 2\nexpect.body = '{mode}'\n\
              [run]\nrepetitions = 1\nwarmup = '50ms'\nrest = '0s'\n",
             quote(python().unwrap())
         )
