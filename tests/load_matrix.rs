@@ -176,7 +176,7 @@ fn exactly_so_many_requests_are_sent() {
         assert_eq!(load.connections.reconnects, 0);
         assert_eq!(server.requests.load(Ordering::Relaxed), total + 1);
         assert_eq!(load.per_second.iter().sum::<u64>(), total);
-        assert_eq!(load.bytes.body, 2 * total);
+        assert_eq!(load.bytes.body, Some(2 * total));
         assert_eq!(load.bytes.received, OK.len() as u64 * total);
         assert_eq!(control.progress().succeeded(), total);
         assert_eq!(control.progress().phase(), Some(LoadPhase::Done));
@@ -194,7 +194,7 @@ fn good_responses_of_every_framing_succeed() {
         let load = load(&server, &requests(200));
         all_succeed(&load, 200);
         assert_eq!(load.connections.reconnects, 0);
-        assert_eq!(load.bytes.body, 200 * body);
+        assert_eq!(load.bytes.body, Some(200 * body));
         assert_eq!(load.bytes.body_decoded, Some(body));
         assert!(load.statuses.keys().eq([&200]));
     }
@@ -235,7 +235,7 @@ fn announced_closes_are_successes_and_reconnects() {
         // Those that were opened before are not reconnects.
         assert_eq!(load.connections.opened, load.connections.reconnects + 4);
         assert!((56..=60).contains(&load.connections.reconnects), "{load:?}");
-        assert_eq!(load.bytes.body, 300);
+        assert_eq!(load.bytes.body, Some(300));
     }
 }
 

@@ -3,8 +3,10 @@
 
 use super::exit::Exit;
 use super::terminal::{say_error, say_line};
+use crate::generator::{self, Missing, Tool};
 use crate::process::GuardProgram;
 use crate::run::beyond;
+use crate::server::caller;
 use crate::server::requirement::{Findings, examine};
 use crate::spec::{Cell, Requirement, Skip, Spec};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +18,8 @@ pub(super) struct Needs {
     requires: Vec<Requirement>,
     /// Folders that it runs in, relative to the suite's.
     folders: Vec<String>,
+    /// The program that makes its load; none is the built-in generator.
+    generator: Option<String>,
 }
 
 impl Needs {
@@ -23,12 +27,15 @@ impl Needs {
         Self {
             requires: cell.requires.clone(),
             folders: folders(cell).map(str::to_owned).collect(),
+            generator: cell.work.generator.clone(),
         }
     }
 
     /// Whether a cell needs just this.
     pub(super) fn are_of(&self, cell: &Cell) -> bool {
-        self.requires == cell.requires && self.folders.iter().map(String::as_str).eq(folders(cell))
+        self.requires == cell.requires
+            && self.generator == cell.work.generator
+            && self.folders.iter().map(String::as_str).eq(folders(cell))
     }
 }
 
@@ -41,6 +48,8 @@ fn folders(cell: &Cell) -> impl Iterator<Item = &str> {
 /// What was found on this machine.
 pub(super) struct Machine {
     findings: Findings,
+    /// Load generators that are asked for.
+    generators: BTreeMap<String, Result<Tool, Missing>>,
     /// The suite's folder.
     folder: PathBuf,
 }
@@ -52,9 +61,12 @@ impl Machine {
         folder: &Path,
         scratch: &Path,
     ) -> Result<Self, Exit> {
-        let requirements: BTreeSet<&Requirement> = needs
-            .into_iter()
-            .flat_map(|needs| &needs.requires)
+        let needs: Vec<&Needs> = needs.into_iter().collect();
+        let requirements: BTreeSet<&Requirement> =
+            needs.iter().flat_map(|needs| &needs.requires).collect();
+        let names: BTreeSet<&String> = needs
+            .iter()
+            .filter_map(|needs| needs.generator.as_ref())
             .collect();
         let cannot = |error: std::io::Error| {
             say_error(&format!(
@@ -69,7 +81,17 @@ impl Machine {
         let folder = std::path::absolute(folder).map_err(cannot)?;
         let program = GuardProgram::current();
         let findings = runtime.block_on(examine(requirements, &folder, scratch, &program));
-        Ok(Self { findings, folder })
+        let env: Vec<(String, String)> = caller().into_iter().collect();
+        let mut generators = BTreeMap::new();
+        for name in names {
+            let found = runtime.block_on(generator::find(name, &env, scratch, &program));
+            generators.insert(name.clone(), found);
+        }
+        Ok(Self {
+            findings,
+            generators,
+            folder,
+        })
     }
 
     /// Why what needs this cannot run on this machine, if so.
@@ -78,6 +100,7 @@ impl Machine {
             .requires
             .iter()
             .find_map(|requirement| self.findings.get(requirement)?.as_ref().err().cloned())
+            .or_else(|| self.ungenerated(needs))
             .or_else(|| {
                 let folder = needs
                     .folders
@@ -88,6 +111,18 @@ impl Machine {
                     install: None,
                 })
             })
+    }
+
+    /// Why nobody can make the load of what needs this. One that this version does not know is beyond it, which
+    /// is said of the cell.
+    fn ungenerated(&self, needs: &Needs) -> Option<Skip> {
+        let name = needs.generator.as_ref()?;
+        let missing = self.generators.get(name)?.as_ref().err()?;
+        let install = missing.install.clone()?;
+        Some(Skip {
+            reason: missing.reason.clone(),
+            install: Some(install),
+        })
     }
 
     /// What programs said of their versions, by name.

@@ -41,7 +41,7 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Go on with an unfinished run (the newest, or this one); its stored plan is used
-    #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "latest", conflicts_with_all = ["only", "skip", "repetitions", "seed"])]
+    #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "latest", conflicts_with_all = ["only", "skip", "repetitions", "generator", "seed"])]
     resume: Option<String>,
     /// Unmet requirements and warnings are errors
     #[arg(long)]

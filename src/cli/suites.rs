@@ -4,11 +4,13 @@
 use super::exit::Exit;
 use super::terminal::{say, say_error, say_line, style};
 use crate::diagnostic::{Diagnostic, Severity, SourceText, render};
+use crate::generator;
 use crate::plan::{self, Plan, PlanError};
 use crate::server::files;
 use crate::spec::{Cell, Spec};
 use crate::suite::{self, Suite};
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::AddAssign;
 use std::path::{Path, PathBuf};
@@ -28,6 +30,9 @@ pub(super) struct Selection {
     /// Trials of each cell, whatever the suite says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) repetitions: Option<u32>,
+    /// The same suite by another load generator, whatever its loads say
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(generators()))]
+    pub(super) generator: Option<String>,
     /// Where the shuffle of trials starts; a report names the one that it had
     #[arg(long, value_name = "N")]
     pub(super) seed: Option<u64>,
@@ -44,6 +49,11 @@ impl Selection {
         };
         let mut all = typed("--only", &self.only);
         all.extend(typed("--skip", &self.skip));
+        all.extend(
+            self.generator
+                .iter()
+                .map(|name| format!("--generator {name}")),
+        );
         all
     }
 
@@ -53,6 +63,7 @@ impl Selection {
             only: self.only.clone(),
             skip: self.skip.clone(),
             repetitions: self.repetitions,
+            generator: self.generator.clone(),
             seed: self.seed,
             random_seed: fastrand::u64(1..1_000_000),
             // A variable that is not Unicode cannot be meant by a template.
@@ -63,6 +74,13 @@ impl Selection {
                 .collect(),
         }
     }
+}
+
+/// The load generators that there are.
+fn generators() -> Vec<&'static str> {
+    std::iter::once("built-in")
+        .chain(generator::known())
+        .collect()
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

@@ -1,4 +1,57 @@
-//! Load generators that people install beside hotlap, one file for each: its
-//! command line, and its output as a record of a load. There is none in
-//! this version; every load is made by the built-in one, and `generator` in a
-//! suite is refused before anything starts.
+//! Load generators that other people wrote, and that published figures were made with: found and
+//! identified by what they say of themselves, run with the arguments that make them tell the truth,
+//! and read by the labels of what they print. What one cannot give is empty, and what it gives is
+//! tagged with what it is.
+//!
+//! A file for each generator is an [`Adapter`]; `find` looks for its program, `order` is what it is
+//! asked for in hotlap's words, `heard` what it told in hotlap's units, and `run` makes a [`Load`] of it.
+//!
+//! [`Load`]: crate::record::Load
+
+mod ab;
+mod adapter;
+mod autocannon;
+mod bombardier;
+mod find;
+mod heard;
+mod order;
+mod run;
+mod wrk;
+
+pub use find::{Missing, Tool, find};
+pub use order::{Order, Place};
+pub use run::{GeneratorError, Made, Phase, run};
+
+use crate::spec::LoadSpec;
+use adapter::Adapter;
+
+/// Every generator that can be run.
+const ADAPTERS: [&dyn Adapter; 4] = [
+    &ab::Ab,
+    &bombardier::Bombardier,
+    &autocannon::Autocannon,
+    &wrk::Wrk,
+];
+
+/// The generators that can be run, by their names in suites.
+pub fn known() -> impl Iterator<Item = &'static str> {
+    ADAPTERS.iter().map(|adapter| adapter.name())
+}
+
+fn adapter(name: &str) -> Option<&'static dyn Adapter> {
+    ADAPTERS.into_iter().find(|adapter| adapter.name() == name)
+}
+
+/// What the generator of this name cannot do of a load, each in a phrase; none where it is unknown.
+pub fn cannot(name: &str, work: &LoadSpec) -> Option<Vec<String>> {
+    let adapter = adapter(name)?;
+    let mut what = Vec::new();
+    if !(200..300).contains(&work.expect.status) {
+        what.push(format!(
+            "it takes every answer that is not 2xx for a failure, and {} is expected",
+            work.expect.status
+        ));
+    }
+    what.extend(adapter.cannot(work).into_iter().map(str::to_owned));
+    Some(what)
+}

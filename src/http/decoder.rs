@@ -115,6 +115,11 @@ impl Decoder {
         self.reusable = false;
     }
 
+    /// Interim responses that have come before the final one.
+    pub fn interim(&self) -> u8 {
+        self.interim
+    }
+
     /// Whether any byte of the response, an interim one included, has come.
     pub fn began(&self) -> bool {
         self.began

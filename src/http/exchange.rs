@@ -24,6 +24,8 @@ pub struct Exchange {
     pub decoded: Result<Vec<u8>, CodingError>,
     /// Whether the connection can carry another request.
     pub reusable: bool,
+    /// Interim responses (1xx) that came before it.
+    pub interim: u8,
 }
 
 impl Exchange {
@@ -103,7 +105,7 @@ where
         };
         let step = match got {
             Ok(0) => match (decoder.end(), failed) {
-                (Ok(_), _) => return Ok(kept.finish(false)),
+                (Ok(_), _) => return Ok(kept.finish(false, decoder.interim())),
                 (Err(ProtocolError::ClosedEarly), Some(error)) => {
                     return Err(ExchangeError::Write(error));
                 }
@@ -123,7 +125,8 @@ where
         match step {
             (Ok(Step::More), _) => {}
             (Ok(Step::Done(ending)), size) if ending.consumed == size => {
-                return Ok(kept.finish(ending.reusable && written && failed.is_none()));
+                let reusable = ending.reusable && written && failed.is_none();
+                return Ok(kept.finish(reusable, decoder.interim()));
             }
             (Ok(Step::Done(_)), _) => {
                 return Err(ExchangeError::Protocol(ProtocolError::UnaskedBytes));
@@ -153,7 +156,7 @@ impl Kept {
         }
     }
 
-    fn finish(self, reusable: bool) -> Exchange {
+    fn finish(self, reusable: bool, interim: u8) -> Exchange {
         let encodings = self
             .headers
             .iter()
@@ -168,6 +171,7 @@ impl Kept {
             coding,
             decoded,
             reusable,
+            interim,
         }
     }
 }

@@ -139,6 +139,11 @@ impl Control {
         }
     }
 
+    /// Whether the load was stopped.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
     /// The progress, for whoever shows it.
     pub fn progress(&self) -> Arc<Progress> {
         Arc::clone(&self.progress)

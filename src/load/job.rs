@@ -81,6 +81,14 @@ pub struct Job {
 }
 
 impl Job {
+    /// The same load for a server that is warm.
+    pub fn without_warm_up(self) -> Self {
+        Self {
+            warmup: Duration::ZERO,
+            ..self
+        }
+    }
+
     /// Fills the symbols in and makes the request's bytes.
     pub fn new(spec: &LoadSpec, fill: &Fill, target: &Target) -> Result<Self, RequestError> {
         let headers: Vec<(String, String)> = spec

@@ -15,4 +15,4 @@ mod worker;
 pub use control::{Cancel, Control, LoadPhase, Progress};
 pub use engine::{LoadError, run};
 pub use job::{Job, Target, TargetError, allowed};
-pub use verify::{Verified, VerifyError, answer, ask, verify};
+pub use verify::{Verified, VerifyError, answer, ask, unasked, verify};

@@ -59,6 +59,8 @@ pub(super) struct Recorder {
     errors: BTreeMap<ErrorKind, Errors>,
     statuses: Vec<u64>,
     pub(super) bytes: ByteCounts,
+    /// Bytes of the bodies of successes.
+    body: u64,
     pub(super) connections: Connections,
     service: Series,
     failed: Series,
@@ -89,6 +91,7 @@ impl Recorder {
             errors: BTreeMap::new(),
             statuses: vec![0; STATUSES],
             bytes: ByteCounts::default(),
+            body: 0,
             connections: Connections::default(),
             service: Series::new(longest),
             failed: Series::new(longest),
@@ -109,6 +112,7 @@ impl Recorder {
         self.measuring = true;
         self.start = start;
         self.bytes = ByteCounts::default();
+        self.body = 0;
     }
 
     pub(super) fn begin(&mut self) {
@@ -146,7 +150,7 @@ impl Recorder {
             return;
         }
         self.counts.succeeded += 1;
-        self.bytes.body += body;
+        self.body += body;
         self.service.record(now - written);
         self.last_end = now - self.start;
         let second = self.last_end.as_secs() as usize;
@@ -237,7 +241,7 @@ impl Recorder {
         add(&mut self.per_second, &other.per_second);
         self.bytes.sent += other.bytes.sent;
         self.bytes.received += other.bytes.received;
-        self.bytes.body += other.bytes.body;
+        self.body += other.body;
         self.connections.opened += other.connections.opened;
         self.connections.reconnects += other.connections.reconnects;
         self.connections.retried += other.connections.retried;
@@ -291,9 +295,13 @@ impl Recorder {
                 .into_iter()
                 .map(|(kind, errors)| (kind, errors.example))
                 .collect(),
-            bytes: self.bytes,
+            bytes: ByteCounts {
+                body: Some(self.body),
+                ..self.bytes
+            },
             connections: self.connections,
             service: self.service.store(),
+            told: None,
             service_failed: self.failed.store(),
             connect: self.connect.store(),
             connecting_ns: Some(nanos(self.connecting)),
@@ -302,6 +310,7 @@ impl Recorder {
             generator_threads: threads,
             unfinished_ages_ns: self.ages,
             warmup_requests: self.warmup_requests,
+            rounds: Vec::new(),
         }
     }
 }

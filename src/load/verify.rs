@@ -10,9 +10,13 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpStream;
 
 /// The largest body that is verified, in bytes.
 const MAX_BODY: u64 = 64 * 1024 * 1024;
+/// How long bytes that nothing asked for are waited for.
+const LISTEN: Duration = Duration::from_millis(50);
 
 /// A response that is as expected, against which those of the load are checked.
 #[derive(Debug, Clone)]
@@ -108,16 +112,33 @@ pub async fn verify(job: &Job, target: &Target) -> Result<Verified, VerifyError>
     })
 }
 
+/// How many bytes come unasked after the response to the job's request, on a connection of its own. A
+/// generator that does not look counts them as the answer to the next one.
+pub async fn unasked(job: &Job, target: &Target) -> Result<usize, VerifyError> {
+    let (response, mut stream) = asked(job, target).await?;
+    if !response.reusable {
+        return Ok(0);
+    }
+    let mut surplus = [0; 4096];
+    let read = tokio::time::timeout(LISTEN, stream.read(&mut surplus)).await;
+    Ok(read.ok().and_then(Result::ok).unwrap_or(0))
+}
+
 /// Sends the job's request once, on a connection of its own. The response may be any.
 pub async fn ask(job: &Job, target: &Target) -> Result<Exchange, VerifyError> {
+    Ok(asked(job, target).await?.0)
+}
+
+async fn asked(job: &Job, target: &Target) -> Result<(Exchange, TcpStream), VerifyError> {
     let address = target.address();
     let work = async {
         let mut stream = connect(address)
             .await
             .map_err(|error| VerifyError::Connect(address, error))?;
-        exchange(&mut stream, &job.request, job.head_request, MAX_BODY)
+        let response = exchange(&mut stream, &job.request, job.head_request, MAX_BODY)
             .await
-            .map_err(VerifyError::Exchange)
+            .map_err(VerifyError::Exchange)?;
+        Ok((response, stream))
     };
     tokio::time::timeout(job.timeout, work)
         .await

@@ -44,6 +44,8 @@ pub struct Options {
     pub skip: Vec<(String, String)>,
     /// Trials of every cell, whatever the suite says.
     pub repetitions: Option<u32>,
+    /// The load generator of every cell, whatever the suite says.
+    pub generator: Option<String>,
     /// The seed, whatever the suite says.
     pub seed: Option<u64>,
     /// The seed where nobody gives one.

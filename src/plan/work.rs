@@ -51,10 +51,12 @@ impl<'a> Expansion<'_, 'a> {
                 .or(load.timeout)
                 .unwrap_or(Duration::from_secs(10)),
             keep_alive: draft.keep_alive.is_none_or(|keep| keep.what.value),
-            generator: load
+            generator: self
+                .common
+                .options
                 .generator
-                .as_ref()
-                .map(|generator| generator.value.clone())
+                .clone()
+                .or_else(|| load.generator.as_ref().map(|at| at.value.clone()))
                 .filter(|generator| generator != "built-in"),
             mix,
             arrivals: match load.arrivals.as_ref().map(|arrivals| arrivals.value) {

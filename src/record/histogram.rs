@@ -85,12 +85,25 @@ impl Histogram {
     /// The value below which a share `q` of all values lies, in nanoseconds. None where fewer
     /// than ten values lie above it: p99 needs 1000 values, p99.9 needs 10 000.
     pub fn quantile(&self, q: f64) -> Option<u64> {
-        // Half a value of tolerance, since (1 - 0.99) × 1000 is 9.99… in binary.
-        if (1.0 - q) * (self.count as f64) < LEAST_ABOVE - 1e-6 {
+        if !enough_above(q, self.count) {
             return None;
         }
         self.load().ok().map(|live| live.value_at_quantile(q))
     }
+
+    /// Both together. One that does not read back takes the other with it.
+    pub fn join(&self, other: &Self) -> Result<Self, HistogramError> {
+        let mut live = self.load()?;
+        live.add(other.load()?)
+            .map_err(|error| HistogramError(error.to_string()))?;
+        Ok(Self::store(&live, self.clamped + other.clamped))
+    }
+}
+
+/// Whether enough of `count` values lie above the quantile `q` for it to be shown.
+pub(super) fn enough_above(q: f64, count: u64) -> bool {
+    // A little tolerance, since (1 - 0.99) × 1000 is 9.99… in binary.
+    (1.0 - q) * (count as f64) >= LEAST_ABOVE - 1e-6
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! What the generator saw: counts and the laws that hold for them, errors by
 //! kind, bytes, connections, histograms.
 
-use super::Histogram;
+use super::round::Round;
+use super::{Histogram, Told};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::Add;
 
 /// What the generator saw of one trial's measured phase.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -30,6 +32,9 @@ pub struct Load {
     pub connections: Connections,
     /// Service time of successes: first byte written to last byte read.
     pub service: Option<Histogram>,
+    /// What an external generator told instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<Told>,
     /// Service time of responses that failed a check, or of failures until they were seen.
     pub service_failed: Option<Histogram>,
     /// Time to connect, of every connection of the trial.
@@ -48,6 +53,9 @@ pub struct Load {
     pub unfinished_ages_ns: Vec<u64>,
     /// Requests that the warm-up completed, well or badly.
     pub warmup_requests: u64,
+    /// Each measured phase, where there was more than one; all other figures are of all together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<Round>,
 }
 
 /// How many requests went which way.
@@ -67,6 +75,21 @@ pub struct Counts {
     pub timed_out: u64,
     /// In flight when the trial ended.
     pub unfinished: u64,
+}
+
+impl Add for Counts {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            planned: self.planned + other.planned,
+            sent: self.sent + other.sent,
+            unsent: self.unsent + other.unsent,
+            succeeded: self.succeeded + other.succeeded,
+            failed: self.failed + other.failed,
+            timed_out: self.timed_out + other.timed_out,
+            unfinished: self.unfinished + other.unfinished,
+        }
+    }
 }
 
 impl Counts {
@@ -107,12 +130,25 @@ pub struct ByteCounts {
     pub sent: u64,
     /// Everything read, heads and framing included.
     pub received: u64,
-    /// Bodies as they came, without framing, of successes.
-    pub body: u64,
+    /// Bodies as they came, without framing, of successes; none where the generator does not tell.
+    pub body: Option<u64>,
     /// The size of the body of the first verified response as it came (still compressed).
     pub body_wire: Option<u64>,
     /// The same after its content-encoding was taken off.
     pub body_decoded: Option<u64>,
+}
+
+impl Add for ByteCounts {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            sent: self.sent + other.sent,
+            received: self.received + other.received,
+            body: self.body.zip(other.body).map(|(a, b)| a + b),
+            body_wire: self.body_wire.or(other.body_wire),
+            body_decoded: self.body_decoded.or(other.body_decoded),
+        }
+    }
 }
 
 /// Connections of a trial.
@@ -139,6 +175,20 @@ pub struct Connections {
 )]
 fn is_none(count: &u64) -> bool {
     *count == 0
+}
+
+impl Add for Connections {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            wanted: self.wanted.max(other.wanted),
+            opened: self.opened + other.opened,
+            reconnects: self.reconnects + other.reconnects,
+            retried: self.retried + other.retried,
+            closed_by_server: self.closed_by_server + other.closed_by_server,
+            surplus: self.surplus + other.surplus,
+        }
+    }
 }
 
 /// Why a request failed, by phase.

@@ -1,6 +1,6 @@
 //! How each metric is read from a trial.
 
-use super::{Histogram, Load, Outcome, Trial, Usage};
+use super::{Histogram, Load, Outcome, Told, Trial, Usage};
 use crate::metric::{Metric as Facts, REGISTRY};
 use std::ops::Deref;
 use std::sync::LazyLock;
@@ -51,18 +51,27 @@ pub static METRICS: LazyLock<Vec<Metric>> = LazyLock::new(|| {
 /// Where the figure of a metric stands in a trial.
 fn reader(name: &str) -> Option<Read> {
     let read: Read = match name {
-        "requests_per_second" => |trial| {
-            let load = trial.load.as_ref()?;
-            per(load.counts.succeeded as f64, seconds(load.window_ns))
+        "requests_per_second" => |trial| trial.load.as_ref()?.requests_per_second(),
+        "latency_mean" => |trial| match service(trial) {
+            Some(service) => service.mean_ns,
+            None => told(trial)?.mean_ns,
         },
-        "latency_mean" => |trial| service(trial)?.mean_ns,
         "latency_p50" => |trial| quantile(trial, 0.5),
         "latency_p90" => |trial| quantile(trial, 0.9),
         "latency_p95" => |trial| quantile(trial, 0.95),
         "latency_p99" => |trial| quantile(trial, 0.99),
         "latency_p99_9" => |trial| quantile(trial, 0.999),
-        "latency_max" => |trial| Some(service(trial)?.max_ns? as f64),
-        "connect_mean" => |trial| trial.load.as_ref()?.connect.as_ref()?.mean_ns,
+        "latency_max" => |trial| {
+            let max = match service(trial) {
+                Some(service) => service.max_ns,
+                None => told(trial)?.max_ns,
+            };
+            Some(max? as f64)
+        },
+        "connect_mean" => |trial| match &trial.load.as_ref()?.connect {
+            Some(connect) => connect.mean_ns,
+            None => told(trial)?.connect_mean_ns,
+        },
         "transfer" => |trial| {
             let load = trial.load.as_ref()?;
             per(load.bytes.received as f64, seconds(load.window_ns))
@@ -102,8 +111,17 @@ fn service(trial: &Trial) -> Option<&Histogram> {
         .and_then(|load: &Load| load.service.as_ref())
 }
 
+/// What an external generator told.
+fn told(trial: &Trial) -> Option<&Told> {
+    trial.load.as_ref()?.told.as_ref()
+}
+
 fn quantile(trial: &Trial, q: f64) -> Option<f64> {
-    service(trial)?.quantile(q).map(|ns| ns as f64)
+    let ns = match service(trial) {
+        Some(service) => service.quantile(q),
+        None => told(trial)?.quantile(q),
+    };
+    ns.map(|ns| ns as f64)
 }
 
 fn seconds(nanos: u64) -> f64 {

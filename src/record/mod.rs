@@ -7,7 +7,9 @@ mod histogram;
 mod load;
 mod metric;
 mod observed;
+mod round;
 mod run;
+mod told;
 mod trial;
 mod usage;
 
@@ -16,7 +18,9 @@ pub use histogram::{Histogram, HistogramError};
 pub use load::{ByteCounts, Connections, Counts, ErrorKind, Load};
 pub use metric::{METRICS, Metric, metric};
 pub use observed::{Answer, Arrival, Observed, Serving};
+pub use round::Round;
 pub use run::{End, Host, Run, Session, SuiteFile};
+pub use told::{Quantile, Timing, Told};
 pub use trial::{Outcome, Proof, Step, Stop, Trial};
 pub use usage::{Phase, Reading, Usage, Workers};
 

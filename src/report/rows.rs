@@ -107,7 +107,7 @@ pub(super) struct Bodies {
     pub(super) wire: u64,
     /// The same, decoded.
     pub(super) decoded: u64,
-    /// The mean over all successes, as they came.
+    /// The mean over all successes, as they came; that of the first where the generator does not tell.
     pub(super) mean_wire: f64,
 }
 
@@ -124,12 +124,12 @@ pub(super) fn bodies(cell: &CellSummary<'_>) -> Option<Bodies> {
     let loads = || cell.valid().filter_map(|trial| trial.load.as_ref());
     let (wire, decoded) =
         loads().find_map(|load| Some((load.bytes.body_wire?, load.bytes.body_decoded?)))?;
-    let bytes: u64 = loads().map(|load| load.bytes.body).sum();
+    let bytes: Option<u64> = loads().map(|load| load.bytes.body).sum();
     let succeeded: u64 = loads().map(|load| load.counts.succeeded).sum();
     Some(Bodies {
         wire,
         decoded,
-        mean_wire: bytes as f64 / succeeded.max(1) as f64,
+        mean_wire: bytes.map_or(wire as f64, |bytes| bytes as f64 / succeeded.max(1) as f64),
     })
 }
 

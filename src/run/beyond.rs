@@ -1,18 +1,31 @@
 //! What a suite may ask for and this version of hotlap cannot carry out: such a
 //! cell is skipped with the reason, and never run as if it had not been asked.
 
+use crate::generator;
 use crate::spec::{Cell, Http, Pace, RunSettings, Skip};
 
 /// What this version cannot carry out of a cell.
 pub fn beyond(cell: &Cell) -> Option<Skip> {
     let what = features(cell);
-    (!what.is_empty()).then(|| Skip {
-        reason: format!(
+    let reason = if what.is_empty() {
+        by_its_generator(cell)?
+    } else {
+        format!(
             "this version of hotlap does not carry out {}",
             what.join(", ")
-        ),
+        )
+    };
+    Some(Skip {
+        reason,
         install: None,
     })
+}
+
+/// What the generator that a cell asks for has no way to do.
+fn by_its_generator(cell: &Cell) -> Option<String> {
+    let name = cell.work.generator.as_ref()?;
+    let what = generator::cannot(name, &cell.work)?;
+    (!what.is_empty()).then(|| format!("{name} cannot make this load: {}", what.join("; ")))
 }
 
 fn features(cell: &Cell) -> Vec<String> {
@@ -44,7 +57,6 @@ fn features(cell: &Cell) -> Vec<String> {
         (work.http == Http::Two, "HTTP/2"),
         (work.pipelining > 1, "pipelining"),
         (work.tls.is_some(), "TLS"),
-        (work.rounds > 1, "`rounds`"),
     ];
     let mut what: Vec<String> = of_processes
         .into_iter()
@@ -52,9 +64,12 @@ fn features(cell: &Cell) -> Vec<String> {
         .filter(|(asked, _)| *asked)
         .map(|(_, what)| what.to_owned())
         .collect();
-    if let Some(generator) = &work.generator {
-        what.push(format!("loads by `{generator}`"));
-    }
+    let unknown = work.generator.as_ref();
+    what.extend(
+        unknown
+            .filter(|name| generator::cannot(name, work).is_none())
+            .map(|name| format!("loads by `{name}`")),
+    );
     what
 }
 

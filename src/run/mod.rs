@@ -6,10 +6,12 @@
 
 mod beyond;
 mod event;
+mod loading;
 mod making;
 mod observe;
 mod revision;
 mod runner;
+mod tools;
 mod trial;
 
 pub use crate::load::Cancel;

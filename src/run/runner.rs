@@ -3,6 +3,7 @@
 
 use super::event::{Event, Live};
 use super::making::{Workpieces, make, make_all, versions};
+use super::tools::{Tools, tools};
 use super::trial::{self, Ended, Seen, Stage};
 use crate::load::Cancel;
 use crate::plan::estimate;
@@ -72,11 +73,21 @@ pub async fn run(
     };
     let end = match made {
         Some(made) => {
-            tokio::select! {
-                told = versions(records, job, &spec, &made) => told?,
-                () = cancel.cancelled() => {}
-            }
-            trials(records, job, cancel, listen, &spec, &plan, &made).await?
+            let asked = async {
+                versions(records, job, &spec, &made).await?;
+                tools(records, job, &spec, &plan).await
+            };
+            let tools = tokio::select! {
+                asked = asked => asked?,
+                () = cancel.cancelled() => Tools::default(),
+            };
+            let means = Means {
+                job,
+                cancel,
+                made: &made,
+                tools: &tools,
+            };
+            trials(records, &means, listen, &spec, &plan).await?
         }
         None => End::Interrupted,
     };
@@ -123,23 +134,27 @@ pub(super) fn remaining<'a>(
         .collect()
 }
 
+/// What every trial of a run finds ready.
+struct Means<'a> {
+    job: &'a Job,
+    cancel: &'a Cancel,
+    made: &'a Workpieces,
+    tools: &'a Tools,
+}
+
 async fn trials(
     records: &mut RunFolder,
-    job: &Job,
-    cancel: &Cancel,
+    means: &Means<'_>,
     listen: &mut (dyn FnMut(&Event) + Send),
     spec: &Spec,
     plan: &[Planned],
-    made: &Workpieces,
 ) -> Result<End, RunError> {
     let mut services = Services::new(&spec.services);
     let mut session = Session {
         records,
-        job,
-        cancel,
+        means,
         spec,
         plan,
-        made,
     };
     let end = session.trials(&mut services, listen).await;
     // Whatever has happened, nothing may be left of them.
@@ -162,11 +177,9 @@ async fn trials(
 /// The trials that are left, taken one after the other.
 struct Session<'a> {
     records: &'a mut RunFolder,
-    job: &'a Job,
-    cancel: &'a Cancel,
+    means: &'a Means<'a>,
     spec: &'a Spec,
     plan: &'a [Planned],
-    made: &'a Workpieces,
 }
 
 impl Session<'_> {
@@ -181,7 +194,7 @@ impl Session<'_> {
         let left = remaining(self.records, spec, plan);
         let already = plan.len() - left.len();
         for (index, (planned, cell)) in left.iter().enumerate() {
-            if self.cancel.is_cancelled() {
+            if self.means.cancel.is_cancelled() {
                 return Ok(End::Interrupted);
             }
             self.records.ensure_room()?;
@@ -215,13 +228,13 @@ impl Session<'_> {
                 return Ok(End::Aborted);
             }
             let failed = matches!(seen.trial.outcome, Outcome::Failed { .. });
-            if failed && self.job.fail_fast {
+            if failed && self.means.job.fail_fast {
                 return Ok(End::Aborted);
             }
             if index + 1 < left.len() {
                 tokio::select! {
                     () = tokio::time::sleep(spec.run.cooldown) => {}
-                    () = self.cancel.cancelled() => return Ok(End::Interrupted),
+                    () = self.means.cancel.cancelled() => return Ok(End::Interrupted),
                 }
             }
         }
@@ -239,26 +252,27 @@ impl Session<'_> {
     ) -> Result<Ended, RunError> {
         let cpus = self.records.run().host.cpus;
         let place = Place {
-            program: self.job.program.clone(),
-            hotlap: self.job.hotlap.clone(),
-            folder: self.job.folder.clone(),
+            program: self.means.job.program.clone(),
+            hotlap: self.means.job.hotlap.clone(),
+            folder: self.means.job.folder.clone(),
             logs: self.records.log_folder(&planned.trial)?,
             ledgers: ledgers.to_owned(),
             cpus,
-            nofile: self.job.nofile,
+            nofile: self.means.job.nofile,
             secrets: secrets(cell, &self.spec.services),
-            runtimes: self.made.runtimes(),
-            folders: self.made.folders(cell, self.spec),
+            runtimes: self.means.made.runtimes(),
+            folders: self.means.made.folders(cell, self.spec),
         };
-        let unmade = self.made.lacking(cell, self.spec);
+        let unmade = self.means.made.lacking(cell, self.spec);
         let ready = if unmade.is_some() {
             Ok(Vec::new())
         } else {
             tokio::select! {
                 ready = services.ensure(cell, &place) => ready,
-                () = self.cancel.cancelled() => return Ok(Ended::Cancelled { left: None }),
+                () = self.means.cancel.cancelled() => return Ok(Ended::Cancelled { left: None }),
             }
         };
+        let tool = self.means.tools.of(cell);
         let stage = Stage {
             cell,
             settings: &self.spec.run,
@@ -267,11 +281,15 @@ impl Session<'_> {
             place,
             services,
             generator_threads: generator_threads(cpus, cell),
+            tool: tool.as_ref().ok().cloned().flatten(),
             live,
-            cancel: self.cancel,
+            cancel: self.means.cancel,
         };
         if let Some(failure) = unmade {
             return Ok(unbuilt(&stage, failure));
+        }
+        if let Err(missing) = tool {
+            return Ok(unequipped(&stage, missing));
         }
         Ok(match ready {
             Ok(notes) => trial::run(stage, notes).await,
@@ -294,6 +312,22 @@ fn unbuilt(stage: &Stage<'_>, failure: &BuildError) -> Ended {
         step: Step::Build,
         reason: failure.reason.clone(),
         log_tail: failure.log_tail.clone(),
+    };
+    Ended::Done(Box::new(Seen {
+        trial,
+        readings: Vec::new(),
+        leaves_something: false,
+    }))
+}
+
+/// The record of a trial whose load generator is not there.
+fn unequipped(stage: &Stage<'_>, missing: String) -> Ended {
+    let mut trial = stage.blank();
+    trial.started = rfc3339(jiff::Timestamp::now());
+    trial.outcome = Outcome::Failed {
+        step: Step::Load,
+        reason: missing,
+        log_tail: Vec::new(),
     };
     Ended::Done(Box::new(Seen {
         trial,

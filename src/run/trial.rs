@@ -3,10 +3,10 @@
 //! and samples meet, and it reads like the list of a trial's steps.
 
 use super::event::Live;
-use crate::load::{
-    self, Cancel, Control, Job, LoadError, LoadPhase, Target, Verified, VerifyError,
-};
-use crate::record::{Load, Outcome, Phase, Reading, Step, Trial};
+use super::loading::Loading;
+use crate::generator::{Order, Tool};
+use crate::load::{self, Cancel, Job, Target, Verified, VerifyError};
+use crate::record::{Outcome, Phase, Reading, Step, Trial};
 use crate::sample::{Checkpoint, Root, Sampler, Tree};
 use crate::server::{self, Fallen, Place, Rooted, Server, ServerError, Services};
 use crate::spec::{Cell, Planned, RunSettings};
@@ -15,8 +15,6 @@ use crate::units::show_duration;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
 
 /// Answers that are asked for when the first one is wrong, to tell a server that
 /// is always wrong from one that was wrong once.
@@ -32,6 +30,8 @@ pub(super) struct Stage<'a> {
     /// Those that live as long as the run.
     pub(super) services: &'a Services,
     pub(super) generator_threads: usize,
+    /// The program that makes the load; none is the built-in generator.
+    pub(super) tool: Option<Tool>,
     pub(super) live: Arc<Live>,
     pub(super) cancel: &'a Cancel,
 }
@@ -151,7 +151,11 @@ impl Stage<'_> {
         sampler.phase(Phase::Idle);
         sampler.checkpoint(Checkpoint::Idle);
         self.live.set_step("verifying");
-        match self.verify(server).await {
+        let verified = match self.verify(server).await {
+            Ok(verified) => self.countable(&verified).await.map(|()| verified),
+            Err(reason) => Err(reason),
+        };
+        match verified {
             Ok((job, target, verified)) => {
                 if let Err(error) = &verified.response.decoded {
                     seen.trial
@@ -160,7 +164,15 @@ impl Stage<'_> {
                 }
                 seen.trial.observed =
                     super::observe::observed(self.cell, server, &job, &target, &verified).await;
-                let loading = Loading::begin(self, job, target, verified, sampler);
+                let loading = match &self.tool {
+                    None => Loading::built_in(self, job, target, verified, sampler),
+                    Some(tool) => {
+                        let work = &self.cell.work;
+                        let address = target.address();
+                        let order = Order::new(work, server.fill(), address, target.authority());
+                        Loading::by(self, tool.clone(), order, &verified, sampler)
+                    }
+                };
                 self.load(seen, server, loading).await
             }
             Err(reason) => seen.fail(Step::Verify, reason, server.log_tail()),
@@ -203,6 +215,28 @@ impl Stage<'_> {
         })
     }
 
+    /// Whether another generator can count these answers. The built-in one looks at each, and does.
+    async fn countable(&self, verified: &(Job, Target, Verified)) -> Result<(), String> {
+        let Some(tool) = &self.tool else {
+            return Ok(());
+        };
+        let (job, target, verified) = verified;
+        if verified.response.interim > 0 && tool.counts_interim() {
+            return Err(format!(
+                "the server sends interim responses (1xx), and {} would count each of them as an answer",
+                tool.name()
+            ));
+        }
+        match load::unasked(job, target).await {
+            Ok(0) => Ok(()),
+            Ok(_) => Err(format!(
+                "the server sends more than it is asked for, and {} would count it as answers",
+                tool.name()
+            )),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
     /// Warm-up, measurement, rest; and what was seen of it.
     async fn load(&self, mut seen: Seen, server: &Server, loading: Loading) -> Seen {
         let cut = tokio::select! {
@@ -212,7 +246,7 @@ impl Stage<'_> {
             () = self.watch(&loading.sampler) => None,
         };
         let at = loading.began.elapsed();
-        let (load, sampler) = loading.finish().await;
+        let (made, sampler) = loading.finish().await;
         let foreign = server.still_alone().err();
         let timed_out = matches!(cut, Some(Cut::TimedOut));
         let mut fallen = match cut {
@@ -237,12 +271,15 @@ impl Stage<'_> {
             seen.readings = series.readings;
             seen.trial.usage = series.usage;
         }
-        let load = match load {
-            Ok(load) => load,
-            Err(reason) => return seen.fail(Step::Load, reason, server.log_tail()),
+        let (requests, failure) = match made {
+            Ok(made) => {
+                let requests = made.load.counts.succeeded + made.load.warmup_requests;
+                seen.trial.load = Some(made.load);
+                seen.trial.warnings.extend(made.notes);
+                (format!(", after {requests} requests"), None)
+            }
+            Err(reason) => (String::new(), Some(reason)),
         };
-        let requests = load.counts.succeeded + load.warmup_requests;
-        seen.trial.load = Some(load);
         if let Some(Fallen {
             who,
             exit,
@@ -251,9 +288,9 @@ impl Stage<'_> {
         {
             let reason = if under_load {
                 let when = show_duration(at);
-                format!("{who} {exit} {when} after the load began, after {requests} requests")
+                format!("{who} {exit} {when} after the load began{requests}")
             } else {
-                format!("{who} {exit} in the rest after the load, after {requests} requests")
+                format!("{who} {exit} in the rest after the load{requests}")
             };
             return seen.fail(Step::Load, reason, log_tail);
         }
@@ -265,8 +302,16 @@ impl Stage<'_> {
                 server.log_tail(),
             );
         }
+        if let Some(reason) = failure {
+            return seen.fail(Step::Load, reason, server.log_tail());
+        }
         if let Some(foreign) = foreign {
             return seen.fail(Step::Load, foreign.to_string(), Vec::new());
+        }
+        if let (Some(_), Err(reason)) = (&self.tool, self.verify(server).await) {
+            // Nobody has looked at the answers in between.
+            let reason = format!("after the load, {reason}");
+            return seen.fail(Step::Load, reason, server.log_tail());
         }
         self.judge(&mut seen.trial);
         seen
@@ -331,84 +376,4 @@ fn roots(rooted: Vec<Rooted>) -> Vec<Root> {
 enum Cut {
     Gone(Fallen),
     TimedOut,
-}
-
-/// The generator at work, on a thread of its own, and the sampler that watches.
-struct Loading {
-    began: Instant,
-    cancel: Cancel,
-    sampler: Arc<Sampler>,
-    ended: watch::Receiver<bool>,
-    result: Option<JoinHandle<Result<Load, LoadError>>>,
-}
-
-impl Loading {
-    fn begin(
-        stage: &Stage<'_>,
-        job: Job,
-        target: Target,
-        verified: Verified,
-        sampler: Sampler,
-    ) -> Self {
-        let cancel = Cancel::new();
-        let sampler = Arc::new(sampler);
-        let follow = {
-            let sampler = Arc::clone(&sampler);
-            let live = Arc::clone(&stage.live);
-            move |phase, _| match phase {
-                LoadPhase::WarmUp => {
-                    live.set_step("warming up");
-                    sampler.phase(Phase::Warmup);
-                }
-                LoadPhase::Measure => {
-                    live.set_step("measuring");
-                    sampler.phase(Phase::Measure);
-                }
-                LoadPhase::Drain => {}
-                LoadPhase::Done => sampler.phase(Phase::Rest),
-            }
-        };
-        let control = Control::new(stage.generator_threads, cancel.clone(), follow);
-        stage.live.set_load(control.progress());
-        let (tell, ended) = watch::channel(false);
-        let result = tokio::task::spawn_blocking(move || {
-            let load = load::run(&job, &verified, &target, &control);
-            tell.send_replace(true);
-            load
-        });
-        Self {
-            began: Instant::now(),
-            cancel,
-            sampler,
-            ended,
-            result: Some(result),
-        }
-    }
-
-    async fn ended(&self) {
-        // Its sender goes only with the load itself.
-        let _ = self.ended.clone().wait_for(|ended| *ended).await;
-    }
-
-    /// Stops the load, where it has not ended, and takes what it counted.
-    async fn finish(mut self) -> (Result<Load, String>, Arc<Sampler>) {
-        self.cancel.cancel();
-        let sampler = Arc::clone(&self.sampler);
-        let load = match self.result.take() {
-            Some(result) => match result.await {
-                Ok(Ok(load)) => Ok(load),
-                Ok(Err(error)) => Err(error.to_string()),
-                Err(failure) => Err(format!("the load generator failed: {failure}")),
-            },
-            None => Err("the load was taken twice".to_owned()),
-        };
-        (load, sampler)
-    }
-}
-
-impl Drop for Loading {
-    /// A trial that is given up must not leave its load running.
-    fn drop(&mut self) {
-        self.cancel.cancel();
-    }
 }

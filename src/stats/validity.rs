@@ -2,7 +2,7 @@
 //! is broken is a sentence for the report.
 
 use super::figures::percent;
-use crate::record::{Counts, ErrorKind, Load};
+use crate::record::{Counts, ErrorKind, Load, Timing};
 use crate::spec::{Amount, LoadSpec};
 use crate::units::{show_duration, show_number};
 use std::time::Duration;
@@ -30,6 +30,8 @@ const WINDOW_SLACK: Duration = Duration::from_millis(50);
 /// - that this machine had ports and descriptors enough: a single such failure is one too many;
 /// - that no connection had bytes left over that nothing asked for, since a server that answers twice would be
 ///   counted twice;
+/// - that at the end no more requests were without an outcome than there are connections to have one each;
+/// - where another generator made the load, and one body is expected, that so many of them were read;
 /// - the window against the planned duration: not shorter, nor longer than the time-out allows for
 ///   the drain, by more than 1 % or 50 ms;
 /// - Little's law, where at least 10 requests a connection (and 100 in all) finished: the time that requests
@@ -41,6 +43,8 @@ pub fn validity(load: &Load, work: &LoadSpec, max_errors: f64) -> Vec<String> {
     reasons.extend(conservation(load));
     reasons.extend(own_limits(load));
     reasons.extend(surplus(load));
+    reasons.extend(lost(load));
+    reasons.extend(unread(load, work));
     let errors = errors(load, work, max_errors);
     let errors_fit = errors.is_none();
     reasons.extend(errors);
@@ -87,6 +91,32 @@ fn surplus(load: &Load) -> Option<String> {
             "the server sends more than it is asked for: on {} of {} connections bytes came after the last \
              response, so responses were counted for requests that they do not answer",
             connections.surplus, connections.wanted
+        )
+    })
+}
+
+/// A connection of a closed loop has one request at a time.
+fn lost(load: &Load) -> Option<String> {
+    let (open, wanted) = (load.counts.unfinished, load.connections.wanted);
+    (wanted > 0 && open > wanted).then(|| {
+        format!(
+            "{open} of {} requests sent have no outcome, which is more than the {wanted} connections can have open",
+            load.counts.sent
+        )
+    })
+}
+
+/// A generator that looks at no body may count one that was cut short.
+fn unread(load: &Load, work: &LoadSpec) -> Option<String> {
+    if load.told.is_none() || work.expect.body.is_none() {
+        return None;
+    }
+    let least = load.counts.succeeded * load.bytes.body_wire?;
+    let read = load.bytes.body.unwrap_or(load.bytes.received);
+    (read < least).then(|| {
+        format!(
+            "{} says that {} answers were whole, but read {read} bytes, where their bodies alone have {least}",
+            load.generator, load.counts.succeeded
         )
     })
 }
@@ -219,7 +249,9 @@ fn little(load: &Load, work: &LoadSpec) -> Option<String> {
 /// The time that connections were not idle: requests of every end, and connecting anew. None
 /// where the generator tells no mean.
 fn busy_ns(load: &Load) -> Option<f64> {
-    let service = load.service.as_ref()?;
+    let Some(service) = &load.service else {
+        return told_ns(load);
+    };
     let succeeded = service.mean_ns? * load.counts.succeeded as f64;
     let failed = load
         .service_failed
@@ -228,6 +260,15 @@ fn busy_ns(load: &Load) -> Option<f64> {
         .unwrap_or(0.0);
     let unfinished: f64 = load.unfinished_ages_ns.iter().map(|age| *age as f64).sum();
     Some(succeeded + failed + unfinished + connecting_ns(load))
+}
+
+/// The same by what another generator timed. None where it timed nothing, or something else.
+fn told_ns(load: &Load) -> Option<f64> {
+    let told = load.told.as_ref().filter(|told| !told.mean_derived)?;
+    match told.timing {
+        Timing::Service | Timing::WithConnect => Some(told.mean_ns? * told.count as f64),
+        Timing::Corrected | Timing::WholeMilliseconds => None,
+    }
 }
 
 /// The time that requests waited for a new connection. A generator that does not tell it has

@@ -27,7 +27,7 @@ fn a_body_that_ends_with_its_connection_is_whole() {
         let load = load(&outcome, server);
         assert!(load.connecting_ns.unwrap() > 0);
         assert_eq!(load.counts.succeeded, 50);
-        assert_eq!(load.bytes.body, 250);
+        assert_eq!(load.bytes.body, Some(250));
         // The connections that were opened first serve the first requests.
         assert_eq!(load.connections.reconnects, 48, "{:?}", load.connections);
     }

@@ -292,7 +292,7 @@ fn load(pace: &Pace, draw: &mut fastrand::Rng) -> Load {
         bytes: ByteCounts {
             sent: succeeded * 61,
             received: succeeded * (pace.wire + 164),
-            body: succeeded * pace.wire,
+            body: Some(succeeded * pace.wire),
             body_wire: Some(pace.wire),
             body_decoded: Some(49_152),
         },

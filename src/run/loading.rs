@@ -1,0 +1,176 @@
+//! A load at work: by the built-in generator, on threads of its own, or by a program that somebody else wrote.
+//! The runner follows its phases, and can end it.
+
+use super::trial::Stage;
+use crate::generator::{self, Made, Order, Tool};
+use crate::load::{self, Cancel, Control, Job, LoadError, LoadPhase, Target, Verified};
+use crate::record::{Load, Phase};
+use crate::sample::Sampler;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// A load that runs, and the sampler that watches.
+pub(super) struct Loading {
+    pub(super) began: Instant,
+    pub(super) sampler: Arc<Sampler>,
+    cancel: Cancel,
+    ended: watch::Receiver<bool>,
+    result: Option<JoinHandle<Result<Made, String>>>,
+}
+
+impl Loading {
+    /// A load by the built-in generator.
+    pub(super) fn built_in(
+        stage: &Stage<'_>,
+        job: Job,
+        target: Target,
+        verified: Verified,
+        sampler: Sampler,
+    ) -> Self {
+        let sampler = Arc::new(sampler);
+        let rounds = stage.cell.work.rounds.max(1);
+        let follow = {
+            let sampler = Arc::clone(&sampler);
+            let live = Arc::clone(&stage.live);
+            let left = AtomicU32::new(rounds);
+            move |phase, _| match phase {
+                LoadPhase::WarmUp => {
+                    live.set_step("warming up");
+                    sampler.phase(Phase::Warmup);
+                }
+                LoadPhase::Measure => {
+                    live.set_step("measuring");
+                    sampler.phase(Phase::Measure);
+                }
+                LoadPhase::Drain => {}
+                LoadPhase::Done => {
+                    if left.fetch_sub(1, Ordering::Relaxed) == 1 {
+                        sampler.phase(Phase::Rest);
+                    }
+                }
+            }
+        };
+        let cancel = Cancel::new();
+        let control = Control::new(stage.generator_threads, cancel.clone(), follow);
+        stage.live.set_load(control.progress());
+        let (tell, ended) = watch::channel(false);
+        let result = tokio::task::spawn_blocking(move || {
+            let load = all_rounds(rounds, job, &verified, &target, &control);
+            tell.send_replace(true);
+            let made = |load| Made {
+                load,
+                notes: Vec::new(),
+            };
+            load.map(made).map_err(|error| error.to_string())
+        });
+        Self {
+            began: Instant::now(),
+            cancel,
+            sampler,
+            ended,
+            result: Some(result),
+        }
+    }
+
+    /// A load by another generator.
+    pub(super) fn by(
+        stage: &Stage<'_>,
+        tool: Tool,
+        order: Order,
+        verified: &Verified,
+        sampler: Sampler,
+    ) -> Self {
+        let sampler = Arc::new(sampler);
+        let follow = {
+            let sampler = Arc::clone(&sampler);
+            let live = Arc::clone(&stage.live);
+            move |phase| match phase {
+                generator::Phase::WarmUp => {
+                    live.set_step("warming up");
+                    sampler.phase(Phase::Warmup);
+                }
+                generator::Phase::Measure => {
+                    live.set_step("measuring");
+                    sampler.phase(Phase::Measure);
+                }
+            }
+        };
+        let cancel = Cancel::new();
+        let (tell, ended) = watch::channel(false);
+        let place = generator::Place {
+            program: stage.place.program.clone(),
+            logs: stage.place.logs.clone(),
+            ledgers: stage.place.ledgers.clone(),
+            env: crate::server::caller().into_iter().collect(),
+            secrets: stage.place.secrets.clone(),
+            threads: stage.generator_threads,
+        };
+        let (wire, decoded) = (verified.wire_size(), verified.decoded_size());
+        let given_up = cancel.clone();
+        let after = Arc::clone(&sampler);
+        let result = tokio::spawn(async move {
+            let made = generator::run(&tool, &order, &place, given_up.cancelled(), follow).await;
+            after.phase(Phase::Rest);
+            tell.send_replace(true);
+            let mut made = made.map_err(|error| error.to_string())?;
+            made.load.bytes.body_wire = Some(wire);
+            made.load.bytes.body_decoded = decoded;
+            Ok(made)
+        });
+        Self {
+            began: Instant::now(),
+            cancel,
+            sampler,
+            ended,
+            result: Some(result),
+        }
+    }
+
+    pub(super) async fn ended(&self) {
+        // Its sender goes only with the load itself.
+        let _ = self.ended.clone().wait_for(|ended| *ended).await;
+    }
+
+    /// Stops the load, where it has not ended, and takes what it counted.
+    pub(super) async fn finish(mut self) -> (Result<Made, String>, Arc<Sampler>) {
+        self.cancel.cancel();
+        let sampler = Arc::clone(&self.sampler);
+        let made = match self.result.take() {
+            Some(result) => match result.await {
+                Ok(made) => made,
+                Err(failure) => Err(format!("the load generator failed: {failure}")),
+            },
+            None => Err("the load was taken twice".to_owned()),
+        };
+        (made, sampler)
+    }
+}
+
+impl Drop for Loading {
+    /// A trial that is given up must not leave its load running.
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}
+
+/// Measured phases one after the other in the same server process; only the first is warmed up.
+fn all_rounds(
+    rounds: u32,
+    job: Job,
+    verified: &Verified,
+    target: &Target,
+    control: &Control,
+) -> Result<Load, LoadError> {
+    let mut all = load::run(&job, verified, target, control)?;
+    let warm = job.without_warm_up();
+    for _ in 1..rounds {
+        if control.is_cancelled() {
+            break;
+        }
+        all = all.join(load::run(&warm, verified, target, control)?);
+    }
+    Ok(all)
+}
