@@ -269,7 +269,7 @@ fn what_bounds_a_figure_is_said() {
         if trial.trial.cell.names() == "go/compression=off@steady" {
             varied += 1;
             load.generator_cpu_ns = Some(9_900_000_000);
-            load.bytes.body += load.bytes.body / 10;
+            load.bytes.body = load.bytes.body.map(|body| body + body / 10);
             load.per_second[..5].fill(25_000);
             trial.usage.get_mut("total").unwrap().pids_seen = 70;
         }

@@ -1,4 +1,4 @@
-//! ApacheBench. It speaks HTTP/1.0, counts failures among its complete requests, and prints its table in
+//! `ApacheBench`. It speaks HTTP/1.0, counts failures among its complete requests, and prints its table in
 //! whole milliseconds: percentiles are therefore read from the file that it writes with `-e`.
 
 use super::adapter::{Adapter, Command, Said};
@@ -194,7 +194,7 @@ fn failures(heard: &mut Heard, report: &str, failed: u64, complete: u64) {
 }
 
 fn told(percentiles: &str, report: &str, complete: u64, seconds: f64, connections: u32) -> Told {
-    let rows: Vec<(f64, u64)> = percentiles
+    let rows: Vec<(u32, u64)> = percentiles
         .lines()
         .filter_map(|line| {
             let (share, ms) = line.split_once(',')?;
@@ -204,12 +204,11 @@ fn told(percentiles: &str, report: &str, complete: u64, seconds: f64, connection
             ))
         })
         .collect();
-    let at = |percent: f64| {
+    let at = |percent: u32| {
         rows.iter()
             .find(|(share, _)| *share == percent)
             .map(|(_, ns)| *ns)
     };
-    let within = |(percent, _): &&(f64, u64)| *percent > 0.0 && *percent < 100.0;
     // `Connect:        0   12  44.2     11    1020`, in whole milliseconds.
     let connect = report.lines().find_map(|line| {
         line.strip_prefix("Connect:")?
@@ -223,13 +222,13 @@ fn told(percentiles: &str, report: &str, complete: u64, seconds: f64, connection
         count: complete,
         mean_ns: (complete > 0).then(|| f64::from(connections) * seconds * 1e9 / complete as f64),
         mean_derived: true,
-        min_ns: at(0.0),
-        max_ns: at(100.0),
+        min_ns: at(0),
+        max_ns: at(100),
         quantiles: rows
             .iter()
-            .filter(within)
+            .filter(|(percent, _)| (1..100).contains(percent))
             .map(|(percent, ns)| Quantile {
-                share: percent / 100.0,
+                share: f64::from(*percent) / 100.0,
                 ns: *ns,
             })
             .collect(),

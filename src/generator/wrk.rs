@@ -74,7 +74,7 @@ impl Adapter for Wrk {
         let most = order.threads.min(connections).max(1);
         (1..=most)
             .rev()
-            .find(|threads| connections % threads == 0)
+            .find(|threads| connections.is_multiple_of(*threads))
             .unwrap_or(1)
     }
 

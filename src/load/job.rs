@@ -82,6 +82,7 @@ pub struct Job {
 
 impl Job {
     /// The same load for a server that is warm.
+    #[must_use]
     pub fn without_warm_up(self) -> Self {
         Self {
             warmup: Duration::ZERO,

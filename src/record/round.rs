@@ -32,13 +32,16 @@ impl Load {
     }
 
     /// This phase and the next one in the same server process, together.
+    #[must_use]
     pub fn join(self, next: Self) -> Self {
-        let rounds = |load: &Self| match load.rounds.is_empty() {
-            false => load.rounds.clone(),
-            true => vec![Round {
+        let rounds = |load: &Self| {
+            if !load.rounds.is_empty() {
+                return load.rounds.clone();
+            }
+            vec![Round {
                 window_ns: load.window_ns,
                 succeeded: load.counts.succeeded,
-            }],
+            }]
         };
         let mut all_rounds = rounds(&self);
         all_rounds.extend(rounds(&next));
@@ -59,7 +62,7 @@ impl Load {
             bytes: self.bytes + next.bytes,
             connections: self.connections + next.connections,
             service: joined(self.service, next.service),
-            told: self.told.zip(next.told).map(|(a, b)| a.join(b)),
+            told: self.told.zip(next.told).map(|(a, b)| a.join(&b)),
             service_failed: joined(self.service_failed, next.service_failed),
             connect: joined(self.connect, next.connect),
             connecting_ns: self

@@ -74,7 +74,8 @@ impl Told {
 
     /// What is still known when two measured phases are taken together: a quantile of both cannot
     /// be had from those of each.
-    pub fn join(self, next: Self) -> Self {
+    #[must_use]
+    pub fn join(self, next: &Self) -> Self {
         let count = self.count + next.count;
         let mean = |a: Option<f64>, b: Option<f64>| {
             Some((a? * self.count as f64 + b? * next.count as f64) / (count.max(1) as f64))
@@ -121,7 +122,7 @@ mod tests {
 
     #[test]
     fn two_phases_have_a_mean_and_no_quantiles() {
-        let both = told(100, 10.0, 7).join(told(300, 20.0, 9));
+        let both = told(100, 10.0, 7).join(&told(300, 20.0, 9));
         assert_eq!(both.mean_ns, Some(17.5));
         assert_eq!(both.max_ns, Some(9));
         assert_eq!(both.quantile(0.5), None);

@@ -20,6 +20,9 @@ pub(super) const CPUS_TO_SEPARATE: usize = 4;
 /// With fewer readings of the measured phase a peak may lie between two of them.
 const ENOUGH_READINGS: usize = 10;
 
+/// A load that is over sooner says nothing of a steady state.
+const ENOUGH_TIME: Duration = Duration::from_secs(1);
+
 /// With fewer rows each is named,
 const ROWS_TO_SHORTEN: usize = 5;
 /// and where more than this are left out, those that are not.
@@ -179,6 +182,7 @@ fn of_cell(readings: &BTreeMap<&TrialId, usize>, cell: &CellSummary<'_>) -> Vec<
     said.extend(percentiles(cell));
     said.extend(listeners(&valid));
     said.extend(limited(&valid));
+    said.extend(short(&valid));
     said.extend(no_steady_state(cell, &valid));
     said.extend(varying_bodies(cell));
     said.extend(came_and_went(&valid));
@@ -274,11 +278,18 @@ fn unfinished(trials: &[&Trial]) -> Option<String> {
 
 fn percentiles(cell: &CellSummary<'_>) -> Option<String> {
     let lacks = |name: &str| !cell.metrics.contains_key(name);
+    let timed = |load: &Load| {
+        let service = load.service.as_ref().map(|service| service.count);
+        service.or_else(|| Some(load.told.as_ref()?.count))
+    };
+    let valid: Vec<&Trial> = cell.valid().collect();
+    // Another generator may not tell a percentile, however many requests there were.
+    let fewest = loads(&valid).filter_map(timed).min()?;
     let needs = if lacks("latency_p99") && lacks("latency_max") {
         return None;
-    } else if lacks("latency_p99") {
+    } else if lacks("latency_p99") && fewest < 1000 {
         "p99 (1000 requests needed) or p99.9 (10 000)"
-    } else if lacks("latency_p99_9") {
+    } else if lacks("latency_p99_9") && fewest < 10_000 {
         "p99.9 (10 000 requests needed)"
     } else {
         return None;
@@ -313,6 +324,22 @@ fn limited(trials: &[&Trial]) -> Option<String> {
     Some(format!(
         "The generator was the limit, with nearly all of its CPU time used {among}: its figure is a lower bound (≥), \
          and a ratio with it may be too small or too large."
+    ))
+}
+
+fn short(trials: &[&Trial]) -> Option<String> {
+    let among = among(trials, |trial| {
+        trial
+            .load
+            .as_ref()
+            .is_some_and(|load| Duration::from_nanos(load.window_ns) < ENOUGH_TIME)
+    })?;
+    let windows = loads(trials).map(|load| load.window_ns);
+    let shortest = Duration::from_nanos(windows.min()?);
+    Some(format!(
+        "The load lasted less than {} {among} ({} at the least): that is how a server begins, and no steady speed.",
+        show_duration(ENOUGH_TIME),
+        show_duration(shortest),
     ))
 }
 

@@ -5,7 +5,7 @@
 
 use super::roles::{FIELDS, Field, has_several, of_trial};
 use super::rows::{baseline, bodies, effect_of, reasons};
-use super::{Input, ReportError, show};
+use super::{Input, ReportError, show, timing};
 use crate::record::{ErrorKind, METRICS, Outcome, Proof, Trial};
 use crate::spec::{Cell, Spec};
 use crate::stats::{CellSummary, State, ratio, summarise};
@@ -38,6 +38,8 @@ pub(super) fn summary(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
             RATIO,
             "effect",
             "effect_reason",
+            "generator",
+            "latency_timing",
         ]
         .map(str::to_owned),
     );
@@ -81,6 +83,8 @@ fn compared(spec: &Spec, cell: &CellSummary<'_>, cells: &[CellSummary<'_>]) -> V
         },
         text(effect.word().unwrap_or_default()),
         text(&effect.words().join("; ")),
+        text(&timing::generator(cell)),
+        timing::word_of(cell).unwrap_or_default().to_owned(),
     ]
 }
 
@@ -182,7 +186,7 @@ pub(super) fn trials(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
             .iter()
             .map(|kind| format!("error_{}_count", kind.name())),
     );
-    head.push("warnings".to_owned());
+    head.extend(["generator", "latency_timing", "warnings"].map(str::to_owned));
     let cells = summarise(input.run, input.trials);
     let rows = cells.iter().flat_map(|cell| {
         cell.trials
@@ -221,6 +225,8 @@ fn trial_row(spec: &Spec, cell: &Cell, trial: &Trial) -> Vec<String> {
             .iter()
             .map(|kind| whole(load.map(|load| load.errors.get(kind).copied().unwrap_or(0)))),
     );
+    row.push(load.map_or_else(String::new, |load| text(&load.generator)));
+    row.push(load.and_then(timing::word).unwrap_or_default().to_owned());
     row.push(text(&trial.warnings.join("; ")));
     row
 }

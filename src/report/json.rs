@@ -4,6 +4,7 @@
 use super::published;
 use super::roles;
 use super::rows::{bodies, effect_of, reasons, why_absent};
+use super::timing;
 use super::{Digest, Input, ReportError};
 use crate::record::{Direction, ErrorKind, FORMAT, METRICS, Metric, Run};
 use crate::stats::{CellSummary, ENOUGH_TRIALS, Effect, Spread, effect, ratio, summarise};
@@ -71,6 +72,8 @@ fn cell_json(run: &Run, cell: &CellSummary<'_>, all: &[CellSummary<'_>]) -> Valu
         "server": { "name": spec.server, "label": spec.server_label },
         "toggles": toggles,
         "load": { "name": spec.load, "label": spec.load_label },
+        "generator": spec.work.generator.as_deref().unwrap_or("built-in"),
+        "latency_timing": timing::word_of(cell),
         "baseline": spec.baseline,
         "state": cell.state.word(),
         "reasons": reasons(cell),

@@ -281,9 +281,18 @@ fn load(work: &LoadSpec) -> String {
     } else {
         "a new one for each request"
     };
+    let by = work
+        .generator
+        .as_ref()
+        .map_or_else(String::new, |name| format!(" by {name}"));
+    let rounds = if work.rounds > 1 {
+        format!(", {} times in the same process", work.rounds)
+    } else {
+        String::new()
+    };
     let _ = writeln!(
         out,
-        "# closed loop, {} ({kept}), {amount} after {} of warm-up, time-out {}",
+        "# closed loop{by}, {} ({kept}), {amount}{rounds} after {} of warm-up, time-out {}",
         show::plural(work.connections as usize, "connection"),
         write_duration(work.warmup),
         write_duration(work.timeout),
@@ -315,6 +324,13 @@ fn expectation(work: &LoadSpec) -> String {
             .map(|(name, value)| format!("{name}: {value}")),
     );
     parts.extend(expect.no_headers.iter().map(|name| format!("no {name}")));
+    if let Some(name) = &work.generator {
+        return format!(
+            "{} (of one answer before and one after the load)\n# under load {name} looked only at whether a \
+             response was 2xx",
+            parts.join(", ")
+        );
+    }
     let bodies = if expect.body.is_some() {
         "every body was compared whole"
     } else if expect.contains.is_some() || expect.min_size.is_some() {

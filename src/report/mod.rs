@@ -18,6 +18,7 @@ mod roles;
 mod rows;
 mod show;
 mod templates;
+mod timing;
 mod view;
 
 pub use digest::Digest;

@@ -3,7 +3,7 @@
 //! order in which they put the cells.
 
 use super::naming::Naming;
-use super::show;
+use super::{show, timing};
 use crate::record::{Metric, metric};
 use crate::spec::Spec;
 use crate::stats::CellSummary;
@@ -125,7 +125,7 @@ fn table(
         metric: metric.label,
         theirs: show::value(metric, figure.theirs, 4),
         ours: match figure.cell.metrics.get(metric.name) {
-            Some(spread) => show::median(metric, spread),
+            Some(spread) => timing::marked(metric, figure.cell, &show::median(metric, spread)),
             None if figure.cell.valid().next().is_some() => show::NONE.to_owned(),
             None => figure.cell.state.word().to_owned(),
         },

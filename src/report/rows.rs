@@ -2,8 +2,8 @@
 
 use super::json::TOO_FEW;
 use super::naming::Naming;
-use super::show;
 use super::view::{CellView, FigureView, OtherView, TrialView};
+use super::{show, timing};
 use crate::record::{METRICS, Metric, Outcome, Run, Step, Trial, Usage};
 use crate::spec::Spec;
 use crate::stats::{CellSummary, Effect, Spread, State, effect, generator_limited, pairs, ratio};
@@ -65,6 +65,7 @@ pub(super) fn cell_view(
         id: cell.cell.id.to_string(),
         names: naming.row(cell.cell),
         title: naming.title(cell.cell),
+        generator: timing::generator(cell),
         baseline: is_baseline,
         // One that could have been more makes the median a lower bound.
         bound: if cell.valid().any(limited) {
@@ -147,7 +148,7 @@ fn figure(metric: &Metric, cell: &CellSummary<'_>) -> FigureView {
         label: metric.label,
         shown: spread.map_or_else(
             || absent(metric, cell.valid()).to_owned(),
-            |spread| show::median(metric, spread),
+            |spread| timing::marked(metric, cell, &show::median(metric, spread)),
         ),
         range: spread.map_or_else(
             || show::NONE.to_owned(),

@@ -10,6 +10,7 @@ use super::prose::closed;
 use super::published::{PublishedView, published};
 use super::roles::{self, RoleView};
 use super::rows::{bodies, cell_view, others, toggled_sizes, trials};
+use super::timing::{self, TimingNote};
 use crate::stats::{CellSummary, State, summarise};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -58,6 +59,10 @@ pub struct View {
     pub others: Vec<OtherView>,
     /// Every trial that has a record.
     pub trials: Vec<TrialView>,
+    /// Whether another generator than the built-in one made any load.
+    pub external: bool,
+    /// The marks beside latencies that are something else than service time.
+    pub timings: Vec<TimingNote>,
     /// What this run cannot say.
     pub cautions: Vec<Caution>,
     /// How it was measured.
@@ -101,6 +106,8 @@ pub struct CellView {
     pub names: Vec<String>,
     /// Its names in a phrase.
     pub title: String,
+    /// What made its load: `built-in`, or the name of another generator.
+    pub generator: String,
     /// Whether others are compared with it.
     pub baseline: bool,
     /// `≥` where the generator was the limit, so that requests per second are a lower bound; else empty.
@@ -223,6 +230,8 @@ impl View {
                 bodies(cell).is_some_and(|body| body.wire != body.decoded || body.vary())
             }) || toggled_sizes(&run.spec, &summaries),
             cells,
+            external: measured.iter().any(|cell| timing::is_external(cell)),
+            timings: timing::notes(&measured),
             roles_apart: roles.iter().any(|role| role.apart),
             roles,
             published: published(&run.spec, &naming, &summaries),
