@@ -165,7 +165,7 @@ fn read(stdout: &str) -> Result<Heard, String> {
             .latency
             .get(key)
             .and_then(Value::as_f64)
-            .filter(|ms| *ms > 0.0)
+            .filter(|ms| *ms >= 1.0)
     };
     // Its correction and its failures make no times of their own, and neither does a request below a millisecond.
     heard.told = (heard.errors.is_empty() && heard.succeeded > 0).then(|| Told {

@@ -17,6 +17,9 @@ pub struct TimingNote {
     pub text: &'static str,
 }
 
+/// The marks in the order of typographers.
+const ORDER: [&str; 4] = ["†", "‡", "§", "¶"];
+
 /// A mean that nobody timed.
 const DERIVED: (&str, &str) = (
     "¶",
@@ -25,10 +28,13 @@ const DERIVED: (&str, &str) = (
 
 /// Every mark that figures of these cells have, with what it means.
 pub(super) fn notes(cells: &[&CellSummary<'_>]) -> Vec<TimingNote> {
+    // No table but that of published figures has a mean.
+    let mut published = cells.iter().flat_map(|cell| &cell.cell.published);
+    let means = published.any(|figure| figure.metric == "latency_mean");
     let mut found: BTreeMap<(&'static str, &'static str), Vec<&str>> = BTreeMap::new();
     for load in cells.iter().flat_map(|cell| loads(cell)) {
         let Some(told) = &load.told else { continue };
-        let derived = told.mean_derived.then_some(DERIVED);
+        let derived = (told.mean_derived && means).then_some(DERIVED);
         for key in explained(told.timing).into_iter().chain(derived) {
             let by = found.entry(key).or_default();
             if !by.contains(&load.generator.as_str()) {
@@ -41,7 +47,9 @@ pub(super) fn notes(cells: &[&CellSummary<'_>]) -> Vec<TimingNote> {
         by: by.join(", "),
         text,
     };
-    found.into_iter().map(note).collect()
+    let mut notes: Vec<TimingNote> = found.into_iter().map(note).collect();
+    notes.sort_by_key(|note| ORDER.iter().position(|mark| *mark == note.mark));
+    notes
 }
 
 /// The mark of a cell's figure; empty where it is what the built-in generator would have told.
@@ -109,7 +117,7 @@ fn explained(timing: Timing) -> Option<(&'static str, &'static str)> {
         )),
         Timing::WholeMilliseconds => Some((
             "§",
-            "in whole milliseconds, rounded down; where it tells 0 there is no figure",
+            "in whole milliseconds, rounded down; where it tells less than 1 there is no figure",
         )),
     }
 }

@@ -308,8 +308,10 @@ impl Stage<'_> {
         if let Some(foreign) = foreign {
             return seen.fail(Step::Load, foreign.to_string(), Vec::new());
         }
-        if let (Some(_), Err(reason)) = (&self.tool, self.verify(server).await) {
-            // Nobody has looked at the answers in between.
+        // Nobody has looked at the answers to another generator.
+        if self.tool.is_some()
+            && let Err(reason) = self.verify(server).await
+        {
             let reason = format!("after the load, {reason}");
             return seen.fail(Step::Load, reason, server.log_tail());
         }
