@@ -52,16 +52,13 @@ fn show(arguments: &LogArgs) -> Result<(), Exit> {
         }
         for log in files(&logs) {
             found += 1;
-            let name = log
-                .file_stem()
-                .map(|stem| stem.to_string_lossy().into_owned());
+            let bytes = std::fs::read(&log).unwrap_or_default();
             print(&format!(
                 "── {} repetition {} {}\n",
                 trial.cell.names(),
                 trial.repetition,
-                name.unwrap_or_default()
+                title(&log)
             ));
-            let bytes = std::fs::read(&log).unwrap_or_default();
             let text = shown(&String::from_utf8_lossy(&bytes));
             print(&text);
             if !text.is_empty() && !text.ends_with('\n') {
@@ -77,6 +74,16 @@ fn show(arguments: &LogArgs) -> Result<(), Exit> {
         stored.run.id, arguments.cell
     ));
     Err(Exit::Usage)
+}
+
+/// What a log is of: `server`; `ab.load (standard output)` where that was kept apart.
+fn title(log: &Path) -> String {
+    let stem = log.file_stem().unwrap_or_default().to_string_lossy();
+    if log.extension().is_some_and(|ending| ending == "out") {
+        format!("{stem} (standard output)")
+    } else {
+        stem.into_owned()
+    }
 }
 
 /// On a terminal, what a process printed is stripped of what would change the terminal.
