@@ -1,0 +1,7 @@
+'use strict';
+
+module.exports = (app) => {
+  app.get('/ping', (request, response) => {
+    response.end('pong');
+  });
+};
