@@ -14,6 +14,8 @@ const PERCENTILES: &str = "percentiles.csv";
 const BODY: &str = "body";
 /// Requests a second for which it makes room when time ends the load. It keeps 32 bytes for each.
 const MOST_PER_SECOND: u64 = 200_000;
+/// The most requests for which it makes room.
+const MOST: u64 = 100_000_000;
 
 pub(super) struct Ab;
 
@@ -63,7 +65,7 @@ impl Adapter for Ab {
                 command.notes.extend(note);
                 // -t sets -n to 50 000, so -n comes after it.
                 add(to, &["-t", &seconds.to_string()]);
-                let most = seconds.saturating_mul(MOST_PER_SECOND);
+                let most = seconds.saturating_mul(MOST_PER_SECOND).min(MOST);
                 add(to, &["-n", &most.to_string()]);
             }
         }
@@ -82,6 +84,12 @@ impl Adapter for Ab {
         }
         if let Some(body) = &order.body {
             command.files.push((BODY, body.clone()));
+            if !order.has_header("content-type") {
+                command.notes.push(
+                    "ab sends \"Content-type: text/plain\" with the body, which the suite does not ask for"
+                        .to_owned(),
+                );
+            }
         }
         for (name, value) in order.all_headers() {
             // Its requests are HTTP/1.0, whose connections close without being asked to.
@@ -138,6 +146,7 @@ fn read(report: &str, percentiles: &str, connections: u32) -> Result<Heard, Stri
         report,
         count("Failed requests:").unwrap_or(0),
         complete,
+        count("Write errors:").unwrap_or(0),
     );
     let answers = complete.saturating_sub(heard.errors.values().sum());
     let other = count("Non-2xx responses:").unwrap_or(0).min(answers);
@@ -161,7 +170,8 @@ fn finer(seconds: f64, complete: u64, rate: Option<f64>) -> f64 {
 }
 
 /// `   (Connect: 0, Receive: 200, Length: 0, Exceptions: 200)`: a connection that breaks is counted as received badly and as an exception.
-fn failures(heard: &mut Heard, report: &str, failed: u64, complete: u64) {
+/// A request that could not be written is complete, and not among those that failed.
+fn failures(heard: &mut Heard, report: &str, failed: u64, complete: u64, unwritten: u64) {
     let line = report
         .lines()
         .find(|line| line.trim_start().starts_with("(Connect:"));
@@ -187,10 +197,12 @@ fn failures(heard: &mut Heard, report: &str, failed: u64, complete: u64) {
     };
     let (connect, broken, length) = (take(connect), take(broken), take(length));
     let other = take(if line.is_some() { 0 } else { failed });
+    let unwritten = take(unwritten);
     heard.fail(ErrorKind::Connect, connect, "Connect");
     heard.fail(ErrorKind::Reset, broken, "Receive or Exceptions");
     heard.fail(ErrorKind::Body, length, "Length");
     heard.fail(ErrorKind::ClosedEarly, other, "Failed requests");
+    heard.fail(ErrorKind::Write, unwritten, "Write errors");
 }
 
 fn told(percentiles: &str, report: &str, complete: u64, seconds: f64, connections: u32) -> Told {

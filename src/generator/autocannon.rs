@@ -3,7 +3,7 @@
 
 use super::adapter::{Adapter, Command, Said};
 use super::heard::{Heard, nanoseconds};
-use super::order::{Order, whole_seconds};
+use super::order::{Order, literal_path, whole_seconds};
 use crate::record::{ErrorKind, Quantile, Timing, Told};
 use crate::spec::{Amount, LoadSpec};
 use serde::Deserialize;
@@ -12,6 +12,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 const BODY: &str = "body";
+/// It notices the end of a load, and takes the time, when it takes a sample: every second unless it is told
+/// otherwise, which would make of a hundred requests a load of one second. In milliseconds.
+const SAMPLE_BY_NUMBER: u64 = 10;
+const SAMPLE_BY_TIME: u64 = 100;
+/// Characters that it percent-encodes, turns into others, or cuts the path at.
+const REWRITTEN: [char; 11] = ['"', '\'', '<', '>', '\\', '^', '`', '{', '|', '}', '#'];
 
 pub(super) struct Autocannon;
 
@@ -43,6 +49,19 @@ impl Adapter for Autocannon {
         if work.request.method == "HEAD" {
             what.push("it waits for the body of an answer to HEAD");
         }
+        if matches!(work.amount, Amount::Requests(requests) if requests < u64::from(work.connections))
+        {
+            what.push("it needs a request for each of its connections");
+        }
+        if literal_path(work).contains(REWRITTEN) {
+            what.push(
+                "it sends a path with one of `\"'<>\\^{|}#` or a backtick in another spelling",
+            );
+        }
+        let mut headers = work.request.headers.iter();
+        if headers.any(|(_, value)| value.as_literal().is_some_and(|text| text.ends_with(']'))) {
+            what.push("it cannot read a header that ends with a square bracket");
+        }
         what
     }
 
@@ -51,13 +70,19 @@ impl Adapter for Autocannon {
     }
 
     fn command(&self, order: &Order) -> Command {
-        let mut command = Command::default();
-        let amount = match order.amount {
-            Amount::Requests(requests) => ["-a".to_owned(), requests.to_string()],
+        let mut command = Command {
+            // With a port in its environment it writes its address anew, and the path in another spelling.
+            env: vec![("PORT", String::new())],
+            ..Command::default()
+        };
+        let (amount, sample) = match order.amount {
+            Amount::Requests(requests) => {
+                (["-a".to_owned(), requests.to_string()], SAMPLE_BY_NUMBER)
+            }
             Amount::Duration(duration) => {
                 let (seconds, note) = whole_seconds("autocannon", duration);
                 command.notes.extend(note);
-                ["-d".to_owned(), seconds.to_string()]
+                (["-d".to_owned(), seconds.to_string()], SAMPLE_BY_TIME)
             }
         };
         let words = [
@@ -68,6 +93,8 @@ impl Adapter for Autocannon {
             order.timeout.as_secs().max(1).to_string(),
             "-m".to_owned(),
             order.method.clone(),
+            "-L".to_owned(),
+            sample.to_string(),
         ];
         command.arguments.extend(words.into_iter().chain(amount));
         if let Some(body) = &order.body {
@@ -79,7 +106,12 @@ impl Adapter for Autocannon {
                 .arguments
                 .extend(["-H".to_owned(), format!("{name}={value}")]);
         }
-        command.arguments.push(order.url());
+        let mut url = order.url();
+        if url.ends_with(']') {
+            // A word that ends so closes a group of words; what comes after `#` is not sent.
+            url.push('#');
+        }
+        command.arguments.push(url);
         command
     }
 

@@ -3,7 +3,7 @@
 
 use super::adapter::{Adapter, Command, Said};
 use super::heard::{Heard, nanoseconds};
-use super::order::Order;
+use super::order::{Order, literal_path};
 use crate::record::{ErrorKind, Quantile, Timing, Told};
 use crate::spec::{Amount, LoadSpec};
 use crate::units::show_duration;
@@ -50,11 +50,13 @@ impl Adapter for Bombardier {
     }
 
     fn cannot(&self, work: &LoadSpec) -> Vec<&'static str> {
-        let headers = work.request.headers.iter();
-        let mut odd = headers.filter(|(name, _)| name.contains(['"', '\\']));
         let mut what = Vec::new();
-        if odd.next().is_some() || work.request.method.contains(['"', '\\']) {
-            what.push("its report cannot be read with quotes in the request");
+        let mut headers = work.request.headers.iter();
+        if headers.any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+            what.push("it connects to whom `Host` names, and not to the server");
+        }
+        if rewritten(literal_path(work)) {
+            what.push("it sends the path in another spelling");
         }
         what
     }
@@ -100,8 +102,21 @@ impl Adapter for Bombardier {
         if let Some(body) = &order.body {
             command.arguments.extend(["-f".to_owned(), BODY.to_owned()]);
             command.files.push((BODY, body.clone()));
+            if !order.has_header("content-type") {
+                command.notes.push(
+                    "bombardier sends \"Content-Type: application/octet-stream\" with the body, which the suite does \
+                     not ask for"
+                        .to_owned(),
+                );
+            }
         }
-        for (name, value) in order.all_headers() {
+        if let Some(host) = &order.host {
+            command.notes.push(format!(
+                "bombardier connects to whom Host names, so it was given the address instead of {host}"
+            ));
+        }
+        let headers = order.all_headers();
+        for (name, value) in headers.filter(|(name, _)| !name.eq_ignore_ascii_case("host")) {
             command
                 .arguments
                 .extend(["-H".to_owned(), format!("{name}: {value}")]);
@@ -113,6 +128,37 @@ impl Adapter for Bombardier {
     fn read(&self, said: &Said<'_>, order: &Order) -> Result<Heard, String> {
         read(said.stdout, order.keep_alive)
     }
+}
+
+/// Whether a path is sent in another spelling: without dots and doubled slashes, with other characters percent-encoded
+/// than it has, and without what comes after a `#`. A query stays as it is.
+fn rewritten(path: &str) -> bool {
+    let whole = path;
+    let path = path.split_once('?').map_or(path, |(path, _)| path);
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~/@,:&=+$;".contains(&byte);
+    let mut segments = path.split('/').skip(1).peekable();
+    while let Some(segment) = segments.next() {
+        let doubled = segment.is_empty() && segments.peek().is_some();
+        if doubled || [".", ".."].contains(&segment) {
+            return true;
+        }
+    }
+    let mut bytes = path.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte != b'%' {
+            if !plain(byte) {
+                return true;
+            }
+            continue;
+        }
+        let digits = [bytes.next(), bytes.next()].map(|digit| digit.unwrap_or(0));
+        let digits = std::str::from_utf8(&digits).unwrap_or_default();
+        let decoded = u8::from_str_radix(digits, 16);
+        if digits.contains(|c: char| c.is_ascii_lowercase()) || !decoded.is_ok_and(|b| !plain(b)) {
+            return true;
+        }
+    }
+    whole.contains('#')
 }
 
 /// The version that the Go linker wrote into a program.

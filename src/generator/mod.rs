@@ -52,6 +52,10 @@ pub fn cannot(name: &str, work: &LoadSpec) -> Option<Vec<String>> {
             work.expect.status
         ));
     }
+    let path = order::literal_path(work);
+    if !path.starts_with('/') {
+        what.push("it asks for paths alone, which begin with a slash".to_owned());
+    }
     what.extend(adapter.cannot(work).into_iter().map(str::to_owned));
     Some(what)
 }

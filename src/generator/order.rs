@@ -74,7 +74,7 @@ impl Order {
     }
 
     /// The headers, with Host where it is not the address, and with the order to close where a
-    /// connection carries one request.
+    /// connection carries one request. The length of a body is left to the generator: each sends it of its own accord.
     pub(super) fn all_headers(&self) -> impl Iterator<Item = (&str, &str)> {
         let host = self.host.as_deref().map(|host| ("Host", host));
         let host = host.filter(|_| !self.has_header("host"));
@@ -83,11 +83,12 @@ impl Order {
         let own = self
             .headers
             .iter()
+            .filter(|(name, _)| self.body.is_none() || !name.eq_ignore_ascii_case("content-length"))
             .map(|(name, value)| (name.as_str(), value.as_str()));
         host.into_iter().chain(own).chain(close)
     }
 
-    fn has_header(&self, wanted: &str) -> bool {
+    pub(super) fn has_header(&self, wanted: &str) -> bool {
         self.headers
             .iter()
             .any(|(name, _)| name.eq_ignore_ascii_case(wanted))
@@ -100,6 +101,11 @@ impl Order {
             ..self.clone()
         })
     }
+}
+
+/// The path of a load's requests, as far as it is known before a server starts.
+pub(super) fn literal_path(work: &LoadSpec) -> &str {
+    work.request.path.as_literal().unwrap_or("/")
 }
 
 /// The least number of whole seconds that is not shorter, at least one; and what to say of it.

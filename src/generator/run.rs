@@ -3,7 +3,9 @@
 use super::adapter::Said;
 use super::find::Tool;
 use super::order::{Order, Place};
-use crate::process::{Exit, Guard, Launch, StartError, StopError, Walker, tail};
+use crate::process::{
+    Exit, Guard, Launch, Scratch, ScratchError, StartError, StopError, Walker, tail,
+};
 use crate::record::Load;
 use crate::spec::Amount;
 use crate::units::show_duration;
@@ -40,7 +42,9 @@ pub struct Made {
 /// Why there is no load.
 #[derive(Debug)]
 pub enum GeneratorError {
-    /// Its folder or files could not be made.
+    /// Its folder could not be made.
+    Folder(ScratchError),
+    /// Its files could not be made.
     Files(io::Error),
     /// It could not be started.
     Start(StartError),
@@ -71,6 +75,7 @@ pub enum GeneratorError {
 impl fmt::Display for GeneratorError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Folder(error) => error.fmt(f),
             Self::Files(error) => write!(
                 f,
                 "the files of the load generator could not be written: {error}"
@@ -173,7 +178,10 @@ async fn once(
     place: &Place,
     name: &str,
 ) -> Result<Made, GeneratorError> {
-    let folder = tempfile::tempdir().map_err(GeneratorError::Files)?;
+    // It goes with the runner, even with one that is killed.
+    let folder = Scratch::make(&place.program, None)
+        .await
+        .map_err(GeneratorError::Folder)?;
     let command = tool.adapter.command(order);
     for (file, content) in &command.files {
         std::fs::write(folder.path().join(file), content).map_err(GeneratorError::Files)?;
@@ -243,7 +251,7 @@ async fn once(
     }
     let threads = tool.adapter.threads(order);
     let mut notes = command.notes;
-    if heard.told.is_none() {
+    if heard.told.is_none() && !heard.errors.is_empty() {
         notes.push(format!(
             "the times that {} tells include those of requests that failed, so none is given",
             tool.name()
@@ -251,6 +259,9 @@ async fn once(
     }
     let mut load = heard.into_load(&tool.version, threads, order.connections, order.amount);
     load.generator_cpu_ns = cpu_ns;
+    if !order.keep_alive {
+        load.connections.opened = load.connections.opened.max(load.counts.sent);
+    }
     Ok(Made { load, notes })
 }
 

@@ -3,7 +3,7 @@
 
 use super::adapter::{Adapter, Command, Said};
 use super::heard::Heard;
-use super::order::{Order, whole_seconds};
+use super::order::{Order, literal_path, whole_seconds};
 use crate::record::{ErrorKind, Quantile, Timing, Told};
 use crate::spec::{Amount, LoadSpec};
 use serde::Deserialize;
@@ -53,19 +53,25 @@ impl Adapter for Wrk {
         let version = line.split_whitespace().nth(1)?;
         // Distributions put their name before it and their own number after it.
         let upstream = version.rsplit('/').next()?.split('-').next()?;
-        Some(format!("wrk {upstream}"))
+        // Built without its repository it knows no version, and goes on with how it waits: `[epoll]`.
+        Some(match upstream.starts_with('[') {
+            true => "wrk of no version".to_owned(),
+            false => format!("wrk {upstream}"),
+        })
     }
 
     fn cannot(&self, work: &LoadSpec) -> Vec<&'static str> {
-        match work.amount {
-            Amount::Requests(_) => {
-                vec!["it ends after a time and never after a number of requests"]
-            }
-            Amount::Duration(_) if work.request.method == "HEAD" => {
-                vec!["it waits for the body of an answer to HEAD"]
-            }
-            Amount::Duration(_) => Vec::new(),
+        let mut what = Vec::new();
+        if matches!(work.amount, Amount::Requests(_)) {
+            what.push("it ends after a time and never after a number of requests");
         }
+        if work.request.method == "HEAD" {
+            what.push("it waits for the body of an answer to HEAD");
+        }
+        if literal_path(work).contains('#') {
+            what.push("it leaves out of the path what comes after a `#`");
+        }
+        what
     }
 
     /// Each thread has as many connections as the others: it leaves out the rest.
@@ -112,6 +118,11 @@ impl Adapter for Wrk {
         ];
         command.arguments.extend(words);
         for (name, value) in order.all_headers() {
+            // It looks for a Host in this spelling alone, and sends its own beside any other.
+            let name = match name.eq_ignore_ascii_case("host") {
+                true => "Host",
+                false => name,
+            };
             command
                 .arguments
                 .extend(["-H".to_owned(), format!("{name}: {value}")]);
@@ -145,8 +156,9 @@ struct Report {
     write: u64,
     status: u64,
     timeout: u64,
-    min: u64,
-    max: u64,
+    /// A huge negative number where nothing was timed.
+    min: i64,
+    max: i64,
     mean: f64,
     quantiles: Vec<(f64, u64)>,
 }
@@ -174,16 +186,18 @@ fn read(stdout: &str) -> Result<Heard, String> {
         report.status.min(report.requests),
         "not 2xx or 3xx",
     );
+    let us = |us: i64| u64::try_from(us).unwrap_or(0);
+    let (min, max) = (us(report.min), us(report.max));
     let quantiles = report.quantiles.iter();
     // Its correction may add values below the lowest one; their percentiles are then printed as 0.
-    let quantiles = quantiles.filter(|(_, us)| *us >= report.min.max(1));
+    let quantiles = quantiles.filter(|(_, us)| *us >= min.max(1));
     heard.told = (report.mean > 0.0).then(|| Told {
         timing: Timing::Corrected,
         count: report.requests,
         mean_ns: Some(report.mean * 1e3),
         mean_derived: false,
-        min_ns: Some(report.min * 1000),
-        max_ns: Some(report.max * 1000),
+        min_ns: Some(min * 1000),
+        max_ns: Some(max * 1000),
         quantiles: quantiles
             .map(|(share, us)| Quantile {
                 share: *share,

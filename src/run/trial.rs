@@ -345,7 +345,10 @@ impl Stage<'_> {
 
     fn judge(&self, trial: &mut Trial) {
         let Some(load) = &trial.load else { return };
-        let reasons = stats::validity(load, &self.cell.work, self.settings.max_errors);
+        let (work, max_errors) = (&self.cell.work, self.settings.max_errors);
+        let observed = trial.observed.as_ref();
+        let mut reasons = stats::validity(load, work, max_errors);
+        reasons.extend(stats::cut_short(load, work, observed, max_errors));
         if !reasons.is_empty() {
             trial.outcome = Outcome::Invalid { reasons };
         }

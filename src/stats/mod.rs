@@ -20,4 +20,4 @@ pub use power::{findable_spread, least_trials, needed_trials};
 pub use summary::{
     CellSummary, ENOUGH_TRIALS, Ratio, Spread, State, Value, complete, ratio, summarise,
 };
-pub use validity::validity;
+pub use validity::{cut_short, validity};

@@ -2,7 +2,7 @@
 //! is broken is a sentence for the report.
 
 use super::figures::percent;
-use crate::record::{Counts, ErrorKind, Load, Timing};
+use crate::record::{Counts, ErrorKind, Load, Observed, Timing};
 use crate::spec::{Amount, LoadSpec};
 use crate::units::{show_duration, show_number};
 use std::time::Duration;
@@ -108,12 +108,33 @@ fn lost(load: &Load) -> Option<String> {
 
 /// A generator that looks at no body may count one that was cut short.
 fn unread(load: &Load, work: &LoadSpec) -> Option<String> {
-    if load.told.is_none() || work.expect.body.is_none() {
+    work.expect.body.as_ref()?;
+    short_of(load, 0.0)
+}
+
+/// The same where the suite expects no certain body, but two answers before the load had the same one: of
+/// their bytes a share of `max_errors` may be missing. None where nothing speaks against the load.
+pub fn cut_short(
+    load: &Load,
+    work: &LoadSpec,
+    observed: Option<&Observed>,
+    max_errors: f64,
+) -> Option<String> {
+    let same_twice = observed?.body_sha256.is_some();
+    if work.expect.body.is_some() || !same_twice {
+        return None;
+    }
+    short_of(load, max_errors)
+}
+
+/// That fewer bytes were read than so many bodies have. The built-in generator looks at each body itself.
+fn short_of(load: &Load, share: f64) -> Option<String> {
+    if load.service.is_some() {
         return None;
     }
     let least = load.counts.succeeded * load.bytes.body_wire?;
     let read = load.bytes.body.unwrap_or(load.bytes.received);
-    (read < least).then(|| {
+    ((read as f64) < least as f64 * (1.0 - share)).then(|| {
         format!(
             "{} says that {} answers were whole, but read {read} bytes, where their bodies alone have {least}",
             load.generator, load.counts.succeeded
