@@ -1,14 +1,14 @@
 // hello world from Node's own http module, in JavaScript that runs on every Node since 0.10.
-//   PORT     where to listen on 127.0.0.1
-//   LENGTH   "told": the answer has a Content-Length; "left-out": Node decides how it ends (told)
+//   PORT             where to listen on 127.0.0.1
+//   CONTENT_LENGTH   "sent", or "left-out": Node then decides how the answer's end is told (sent)
 'use strict';
 
 var http = require('http');
 
-var length = process.env.LENGTH || 'told';
+var contentLength = process.env.CONTENT_LENGTH || 'sent';
 // A mistyped setting must not be measured as if it were another one.
-if (length !== 'told' && length !== 'left-out') {
-  throw new Error('LENGTH is "' + length + '"; it can be "told" or "left-out"');
+if (contentLength !== 'sent' && contentLength !== 'left-out') {
+  throw new Error('CONTENT_LENGTH is "' + contentLength + '"; it can be "sent" or "left-out"');
 }
 
 var server = http.createServer(function (request, response) {
@@ -18,7 +18,7 @@ var server = http.createServer(function (request, response) {
     return;
   }
   response.setHeader('Content-Type', 'text/plain; charset=utf-8');
-  if (length === 'told') response.setHeader('Content-Length', 11);
+  if (contentLength === 'sent') response.setHeader('Content-Length', 11);
   response.end('hello world');
 });
 
