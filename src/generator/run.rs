@@ -4,20 +4,24 @@ use super::adapter::Said;
 use super::find::Tool;
 use super::order::{Order, Place};
 use crate::process::{
-    Exit, Guard, Launch, Scratch, ScratchError, StartError, StopError, Walker, tail,
+    Exit, Guard, Launch, Scratch, ScratchError, StartError, StopError, Walker, hide, tail,
 };
 use crate::record::Load;
 use crate::spec::Amount;
 use crate::units::show_duration;
 use rustix::param::clock_ticks_per_second;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
 use std::io;
 use std::path::Path;
+use std::pin::Pin;
 use std::time::Duration;
 
 /// How long a generator may take beyond what it was asked for.
 const SLACK: Duration = Duration::from_secs(30);
+/// Longer than any trial may take.
+const FOREVER: Duration = Duration::from_hours(24 * 365);
 /// How many lines of what it printed an error carries.
 const TAIL_LINES: usize = 20;
 
@@ -28,6 +32,8 @@ pub enum Phase {
     WarmUp,
     /// Requests go out that count.
     Measure,
+    /// A program has ended, and no request goes out.
+    Pause,
 }
 
 /// What came of a load.
@@ -68,8 +74,15 @@ pub enum GeneratorError {
         /// The last lines that it printed.
         tail: Vec<String>,
     },
-    /// Whoever waited for it has given up.
+    /// Whoever waited for it has given up, and it was ended.
     GivenUp,
+    /// It could not be had in the warm-up, or in one of several rounds.
+    During {
+        /// In which.
+        when: String,
+        /// Why.
+        error: Box<GeneratorError>,
+    },
 }
 
 impl fmt::Display for GeneratorError {
@@ -102,11 +115,42 @@ impl fmt::Display for GeneratorError {
                 }
             }
             Self::GivenUp => f.write_str("the load generator was ended"),
+            Self::During { when, error } => write!(f, "in {when}, {error}"),
         }
     }
 }
 
 impl std::error::Error for GeneratorError {}
+
+impl GeneratorError {
+    /// The last lines that it printed.
+    pub fn log_tail(&self) -> Vec<String> {
+        match self {
+            Self::Useless { tail, .. } => tail.clone(),
+            Self::During { error, .. } => error.log_tail(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether something of it may still run.
+    pub fn leaves_something(&self) -> bool {
+        match self {
+            Self::Stop(_) => true,
+            Self::During { error, .. } => error.leaves_something(),
+            _ => false,
+        }
+    }
+
+    fn during(self, when: &str) -> Self {
+        match self {
+            Self::GivenUp => self,
+            error => Self::During {
+                when: when.to_owned(),
+                error: Box::new(error),
+            },
+        }
+    }
+}
 
 impl Tool {
     /// Its name in suites.
@@ -120,7 +164,8 @@ impl Tool {
     }
 }
 
-/// Makes the load: a warm-up by the same generator, then each round. Ends it when `given_up` resolves.
+/// Makes the load: a warm-up by the same generator, then each round. Ends it when `given_up` resolves, and proves
+/// that it is gone.
 pub async fn run(
     tool: &Tool,
     order: &Order,
@@ -128,39 +173,40 @@ pub async fn run(
     given_up: impl Future<Output = ()>,
     enter: impl Fn(Phase),
 ) -> Result<Made, GeneratorError> {
-    tokio::select! {
-        made = rounds(tool, order, place, enter) => made,
-        () = given_up => Err(GeneratorError::GivenUp),
-    }
-}
-
-async fn rounds(
-    tool: &Tool,
-    order: &Order,
-    place: &Place,
-    enter: impl Fn(Phase),
-) -> Result<Made, GeneratorError> {
-    let mut notes = Vec::new();
-    let mut warmup_requests = 0;
+    tokio::pin!(given_up);
     let order = &Order {
         threads: place.threads.max(1),
         ..order.clone()
     };
+    let mut notes = Vec::new();
+    let mut warmup_requests = 0;
     if let Some(warm_up) = order.to_warm_up() {
-        enter(Phase::WarmUp);
-        let made = once(tool, &warm_up, place, "warm-up").await?;
-        warmup_requests = made.load.counts.succeeded + made.load.counts.errors();
+        let name = "warm-up";
+        let begun = || enter(Phase::WarmUp);
+        let made = once(tool, &warm_up, place, name, &mut given_up, begun).await;
+        let made = made.map_err(|error| error.during("the warm-up"))?;
+        enter(Phase::Pause);
+        let counts = &made.load.counts;
+        warmup_requests = counts.succeeded + counts.errors();
+        // Whether its times are told is nobody's concern.
+        notes.extend(tool.adapter.command(&warm_up).notes);
     }
-    enter(Phase::Measure);
     let mut all: Option<Load> = None;
     for round in 1..=order.rounds.max(1) {
-        let name = if order.rounds > 1 {
+        let several = order.rounds > 1;
+        let name = if several {
             format!("round-{round}")
         } else {
             "load".to_owned()
         };
-        let made = once(tool, order, place, &name).await?;
-        notes = made.notes;
+        let begun = || enter(Phase::Measure);
+        let made = once(tool, order, place, &name, &mut given_up, begun).await;
+        let made = match made {
+            Err(error) if several => return Err(error.during(&format!("round {round}"))),
+            made => made?,
+        };
+        enter(Phase::Pause);
+        notes.extend(made.notes);
         all = Some(match all {
             None => made.load,
             Some(before) => before.join(made.load),
@@ -168,15 +214,19 @@ async fn rounds(
     }
     let mut load = all.ok_or(GeneratorError::GivenUp)?;
     load.warmup_requests = warmup_requests;
+    let mut said = BTreeSet::new();
+    notes.retain(|note| said.insert(note.clone()));
     Ok(Made { load, notes })
 }
 
-/// One run of the program. What it prints is kept under `name`.
+/// One run of the program. What it prints is kept under `name`; `begun` is called when it runs.
 async fn once(
     tool: &Tool,
     order: &Order,
     place: &Place,
     name: &str,
+    given_up: &mut Pin<&mut impl Future<Output = ()>>,
+    begun: impl Fn(),
 ) -> Result<Made, GeneratorError> {
     // It goes with the runner, even with one that is killed.
     let folder = Scratch::make(&place.program, None)
@@ -190,31 +240,28 @@ async fn once(
     let guard = Guard::start(&place.program, &launch)
         .await
         .map_err(GeneratorError::Start)?;
+    begun();
     let limit = match order.amount {
-        Amount::Duration(duration) => Some(duration + order.timeout + SLACK),
+        Amount::Duration(duration) => duration + order.timeout + SLACK,
         // The trial's own time-out ends it.
-        Amount::Requests(_) => None,
+        Amount::Requests(_) => FOREVER,
     };
-    let ended = async {
-        match limit {
-            Some(limit) => tokio::time::timeout(limit, guard.exited())
-                .await
-                .map_err(|_| limit),
-            None => Ok(guard.exited().await),
-        }
+    let ended = tokio::select! {
+        ended = tokio::time::timeout(limit, guard.exited()) => Some(ended),
+        () = given_up.as_mut() => None,
     };
-    let ended = ended.await;
     // Its guard has taken over the CPU time of whoever has ended under it.
     let cpu_ns = Walker::new()
         .stat(guard.guard_pid())
         .map(|stat| nanoseconds(stat.reaped_ticks));
-    if ended.is_err() {
+    if !matches!(ended, Some(Ok(_))) {
         guard.kill_now();
     }
     guard.stop().await.map_err(GeneratorError::Stop)?;
-    let exit = ended.map_err(|after| GeneratorError::Endless {
+    let ended = ended.ok_or(GeneratorError::GivenUp)?;
+    let exit = ended.map_err(|_| GeneratorError::Endless {
         name: tool.name(),
-        after,
+        after: limit,
     })?;
     let stdout = read(launch.stdout.as_deref());
     let useless = |reason: String| GeneratorError::Useless {
@@ -231,24 +278,6 @@ async fn once(
         folder: folder.path(),
     };
     let heard = tool.adapter.read(&said, order).map_err(useless)?;
-    if heard.succeeded == 0 {
-        let kinds: Vec<String> = heard
-            .errors
-            .iter()
-            .map(|(kind, times)| format!("{times} × {}", kind.words()))
-            .collect();
-        let kinds = if kinds.is_empty() {
-            "it names no errors".to_owned()
-        } else {
-            kinds.join(", ")
-        };
-        return Err(GeneratorError::Useless {
-            name: tool.name(),
-            exit,
-            reason: format!("no request succeeded ({kinds})"),
-            tail: Vec::new(),
-        });
-    }
     let threads = tool.adapter.threads(order);
     let mut notes = command.notes;
     if heard.told.is_none() && !heard.errors.is_empty() {
@@ -277,12 +306,13 @@ fn launch(
         env.retain(|(known, _)| known != variable);
         env.push(((*variable).to_owned(), value.clone()));
     }
+    let words: Vec<String> = std::iter::once(tool.path.display().to_string())
+        .chain(command.arguments.iter().cloned())
+        .collect();
     let kept = |ending: &str| place.logs.join(format!("{}.{name}.{ending}", tool.name()));
     Launch {
         role: tool.name().to_owned(),
-        command: std::iter::once(tool.path.display().to_string())
-            .chain(command.arguments.iter().cloned())
-            .collect(),
+        command: words.clone(),
         env,
         cwd: folder.to_owned(),
         log: kept("log"),
@@ -293,7 +323,8 @@ fn launch(
         nofile: None,
         affinity: None,
         ledger: Some(place.ledgers.join(format!("{}.json", tool.name()))),
-        shown: None,
+        // A header may hold what nothing may keep.
+        shown: Some(hide(&shell_words::join(&words), &place.secrets)),
         secrets: place.secrets.clone(),
     }
 }

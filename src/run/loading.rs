@@ -2,12 +2,12 @@
 //! The runner follows its phases, and can end it.
 
 use super::trial::Stage;
-use crate::generator::{self, Made, Order, Tool};
+use crate::generator::{self, GeneratorError, Made, Order, Tool};
 use crate::load::{self, Cancel, Control, Job, LoadError, LoadPhase, Target, Verified};
 use crate::record::{Load, Phase};
 use crate::sample::Sampler;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -18,7 +18,64 @@ pub(super) struct Loading {
     pub(super) sampler: Arc<Sampler>,
     cancel: Cancel,
     ended: watch::Receiver<bool>,
-    result: Option<JoinHandle<Result<Made, String>>>,
+    result: Option<JoinHandle<Result<Made, Failure>>>,
+}
+
+/// Why there is no load.
+pub(super) struct Failure {
+    /// In a sentence without its full stop.
+    pub(super) reason: String,
+    /// The last lines that the generator printed.
+    pub(super) log_tail: Vec<String>,
+    /// Whether something of the generator may still run.
+    pub(super) leaves_something: bool,
+}
+
+impl Failure {
+    fn of(reason: String) -> Self {
+        Self {
+            reason,
+            log_tail: Vec::new(),
+            leaves_something: false,
+        }
+    }
+}
+
+impl From<GeneratorError> for Failure {
+    fn from(error: GeneratorError) -> Self {
+        Self {
+            reason: error.to_string(),
+            log_tail: error.log_tail(),
+            leaves_something: error.leaves_something(),
+        }
+    }
+}
+
+/// Whether a program still makes load, for whoever gives up a trial: it must be gone before the server is.
+#[derive(Debug, Default)]
+pub(super) struct Running(Mutex<Option<watch::Receiver<Option<Gone>>>>);
+
+/// A program has ended.
+#[derive(Debug, Clone, Default)]
+struct Gone {
+    /// What of it could not be ended.
+    left: Option<String>,
+}
+
+impl Running {
+    /// Waits until nothing makes load any more. Gives what could not be ended.
+    pub(super) async fn ended(&self) -> Option<String> {
+        let told = self.0.lock().ok()?.clone();
+        let mut told = told?;
+        let gone = told.wait_for(Option::is_some).await;
+        gone.ok()?.as_ref()?.left.clone()
+    }
+
+    fn set(&self, told: watch::Receiver<Option<Gone>>) {
+        if let Ok(mut running) = self.0.lock() {
+            *running = Some(told);
+        }
+    }
 }
 
 impl Loading {
@@ -64,7 +121,8 @@ impl Loading {
                 load,
                 notes: Vec::new(),
             };
-            load.map(made).map_err(|error| error.to_string())
+            load.map(made)
+                .map_err(|error| Failure::of(error.to_string()))
         });
         Self {
             began: Instant::now(),
@@ -96,6 +154,7 @@ impl Loading {
                     live.set_step("measuring");
                     sampler.phase(Phase::Measure);
                 }
+                generator::Phase::Pause => sampler.phase(Phase::Idle),
             }
         };
         let cancel = Cancel::new();
@@ -111,11 +170,17 @@ impl Loading {
         let (wire, decoded) = (verified.wire_size(), verified.decoded_size());
         let given_up = cancel.clone();
         let after = Arc::clone(&sampler);
+        let (gone, told) = watch::channel(None);
+        stage.running.set(told);
         let result = tokio::spawn(async move {
             let made = generator::run(&tool, &order, &place, given_up.cancelled(), follow).await;
             after.phase(Phase::Rest);
+            let left = made.as_ref().err().filter(|error| error.leaves_something());
+            gone.send_replace(Some(Gone {
+                left: left.map(ToString::to_string),
+            }));
             tell.send_replace(true);
-            let mut made = made.map_err(|error| error.to_string())?;
+            let mut made = made?;
             made.load.bytes.body_wire = Some(wire);
             made.load.bytes.body_decoded = decoded;
             Ok(made)
@@ -135,15 +200,15 @@ impl Loading {
     }
 
     /// Stops the load, where it has not ended, and takes what it counted.
-    pub(super) async fn finish(mut self) -> (Result<Made, String>, Arc<Sampler>) {
+    pub(super) async fn finish(mut self) -> (Result<Made, Failure>, Arc<Sampler>) {
         self.cancel.cancel();
         let sampler = Arc::clone(&self.sampler);
         let made = match self.result.take() {
             Some(result) => match result.await {
                 Ok(made) => made,
-                Err(failure) => Err(format!("the load generator failed: {failure}")),
+                Err(failure) => Err(Failure::of(format!("the load generator failed: {failure}"))),
             },
-            None => Err("the load was taken twice".to_owned()),
+            None => Err(Failure::of("the load was taken twice".to_owned())),
         };
         (made, sampler)
     }

@@ -2,6 +2,7 @@
 //! keeps each on disk before the next begins.
 
 use super::event::{Event, Live};
+use super::loading::Running;
 use super::making::{Workpieces, make, make_all, versions};
 use super::tools::{Tools, tools};
 use super::trial::{self, Ended, Seen, Stage};
@@ -282,6 +283,7 @@ impl Session<'_> {
             services,
             generator_threads: generator_threads(cpus, cell),
             tool: tool.as_ref().ok().cloned().flatten(),
+            running: Running::default(),
             live,
             cancel: self.means.cancel,
         };

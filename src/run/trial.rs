@@ -3,7 +3,7 @@
 //! and samples meet, and it reads like the list of a trial's steps.
 
 use super::event::Live;
-use super::loading::Loading;
+use super::loading::{Loading, Running};
 use crate::generator::{Order, Tool};
 use crate::load::{self, Cancel, Job, Target, Verified, VerifyError};
 use crate::record::{Outcome, Phase, Reading, Step, Trial};
@@ -32,6 +32,8 @@ pub(super) struct Stage<'a> {
     pub(super) generator_threads: usize,
     /// The program that makes the load; none is the built-in generator.
     pub(super) tool: Option<Tool>,
+    /// Whether that program runs.
+    pub(super) running: Running,
     pub(super) live: Arc<Live>,
     pub(super) cancel: &'a Cancel,
 }
@@ -123,6 +125,8 @@ impl Stage<'_> {
             () = self.cancel.cancelled() => None,
         };
         self.live.set_step("stopping");
+        // Who loads a server ends before it, also where the trial is given up.
+        let loading = self.running.ended().await;
         let stopped = server.stop().await;
         match (measured, stopped) {
             (Some(mut seen), Ok(ended)) => {
@@ -133,7 +137,7 @@ impl Stage<'_> {
                 Ok(seen)
             }
             (Some(seen), Err(error)) => Ok(seen.unstopped(&error)),
-            (None, stopped) => Err(stopped.err().map(|error| error.to_string())),
+            (None, stopped) => Err(stopped.err().map(|error| error.to_string()).or(loading)),
         }
     }
 
@@ -278,7 +282,10 @@ impl Stage<'_> {
                 seen.trial.warnings.extend(made.notes);
                 (format!(", after {requests} requests"), None)
             }
-            Err(reason) => (String::new(), Some(reason)),
+            Err(failure) => {
+                seen.leaves_something |= failure.leaves_something;
+                (String::new(), Some(failure))
+            }
         };
         if let Some(Fallen {
             who,
@@ -302,8 +309,13 @@ impl Stage<'_> {
                 server.log_tail(),
             );
         }
-        if let Some(reason) = failure {
-            return seen.fail(Step::Load, reason, server.log_tail());
+        if let Some(failure) = failure {
+            let tail = if failure.log_tail.is_empty() {
+                server.log_tail()
+            } else {
+                failure.log_tail
+            };
+            return seen.fail(Step::Load, failure.reason, tail);
         }
         if let Some(foreign) = foreign {
             return seen.fail(Step::Load, foreign.to_string(), Vec::new());
@@ -316,7 +328,19 @@ impl Stage<'_> {
             return seen.fail(Step::Load, reason, server.log_tail());
         }
         self.judge(&mut seen.trial);
-        seen
+        self.nothing_came(seen)
+    }
+
+    /// A program that says that all went well, and had no answer, has failed: the trial says nothing of the server.
+    fn nothing_came(&self, seen: Seen) -> Seen {
+        let succeeded = seen.trial.load.as_ref().map(|load| load.counts.succeeded);
+        match (&self.tool, succeeded, &seen.trial.outcome) {
+            (Some(tool), Some(0), Outcome::Invalid { reasons }) => {
+                let reason = format!("{} exited with 0, and {}", tool.name(), reasons.join("; "));
+                seen.fail(Step::Load, reason, Vec::new())
+            }
+            _ => seen,
+        }
     }
 
     /// Resolves when something that the trial needs has ended, with who it was.

@@ -22,8 +22,12 @@ pub fn generator_limited(load: &Load) -> bool {
 
 /// By which share of the mean the halves of the measured phase differ, where that is more than 2 % and
 /// more than 3 standard errors of the difference: the load was in no steady state. Looks at whole
-/// seconds, and only where there are at least 10; of an odd number the middle one is left out.
+/// seconds of a single round, and only where there are at least 10; of an odd number the middle one is left out.
 pub fn unsteady(load: &Load, work: &LoadSpec) -> Option<f64> {
+    // Between two rounds there is a pause, and each ends in a part of a second.
+    if load.rounds.len() > 1 {
+        return None;
+    }
     let lasted = match work.amount {
         Amount::Duration(planned) => planned.as_secs(),
         Amount::Requests(_) => load.window_ns / 1_000_000_000,

@@ -97,10 +97,13 @@ fn surplus(load: &Load) -> Option<String> {
 
 /// A connection of a closed loop has one request at a time.
 fn lost(load: &Load) -> Option<String> {
+    let rounds = load.rounds.len().max(1) as u64;
     let (open, wanted) = (load.counts.unfinished, load.connections.wanted);
-    (wanted > 0 && open > wanted).then(|| {
+    (wanted > 0 && open > wanted * rounds).then(|| {
+        let each = if rounds > 1 { " each round" } else { "" };
         format!(
-            "{open} of {} requests sent have no outcome, which is more than the {wanted} connections can have open",
+            "{open} of {} requests sent have no outcome, which is more than the {wanted} connections can have \
+             open{each}; a server that closes connections loses requests of generators that do not look",
             load.counts.sent
         )
     })
