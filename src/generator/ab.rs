@@ -247,3 +247,7 @@ fn told(percentiles: &str, report: &str, complete: u64, seconds: f64, connection
         connect_mean_ns: connect.filter(|ms| *ms > 0.0).map(|ms| ms * 1e6),
     }
 }
+
+#[cfg(test)]
+#[path = "ab_tests.rs"]
+mod tests;

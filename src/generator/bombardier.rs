@@ -130,10 +130,9 @@ impl Adapter for Bombardier {
     }
 }
 
-/// Whether a path is sent in another spelling: without dots and doubled slashes, with other characters percent-encoded
-/// than it has, and without what comes after a `#`. A query stays as it is.
+/// Whether a path is sent in another spelling: without dots and doubled slashes, or with other characters
+/// percent-encoded than it has. A query stays as it is.
 fn rewritten(path: &str) -> bool {
-    let whole = path;
     let path = path.split_once('?').map_or(path, |(path, _)| path);
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~/@,:&=+$;".contains(&byte);
     let mut segments = path.split('/').skip(1).peekable();
@@ -158,7 +157,7 @@ fn rewritten(path: &str) -> bool {
             return true;
         }
     }
-    whole.contains('#')
+    false
 }
 
 /// The version that the Go linker wrote into a program.
@@ -295,3 +294,7 @@ fn kind(description: &str) -> ErrorKind {
         ErrorKind::ClosedEarly
     }
 }
+
+#[cfg(test)]
+#[path = "bombardier_tests.rs"]
+mod tests;

@@ -13,6 +13,8 @@ mod adapter;
 mod autocannon;
 mod bombardier;
 mod find;
+#[cfg(test)]
+mod fixture;
 mod heard;
 mod order;
 mod run;
@@ -58,4 +60,36 @@ pub fn cannot(name: &str, work: &LoadSpec) -> Option<Vec<String>> {
     }
     what.extend(adapter.cannot(work).into_iter().map(str::to_owned));
     Some(what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fixture::work;
+    use super::*;
+
+    #[test]
+    fn a_load_that_each_can_make_is_made_by_each() {
+        for name in known() {
+            assert_eq!(cannot(name, &work("/")), Some(Vec::new()), "{name}");
+        }
+        assert_eq!(cannot("oha", &work("/")), None);
+        assert_eq!(
+            known().collect::<Vec<_>>(),
+            ["ab", "bombardier", "autocannon", "wrk"]
+        );
+    }
+
+    #[test]
+    fn another_status_and_a_whole_address_are_beyond_them_all() {
+        let mut missing = work("/");
+        missing.expect.status = 404;
+        for name in known() {
+            let what = cannot(name, &missing).unwrap();
+            assert!(what[0].contains("404 is expected"), "{what:?}");
+            for path in ["*", "http://127.0.0.1/"] {
+                let what = cannot(name, &work(path)).unwrap();
+                assert!(what[0].contains("begin with a slash"), "{what:?}");
+            }
+        }
+    }
 }

@@ -3,7 +3,7 @@
 
 use super::adapter::{Adapter, Command, Said};
 use super::heard::Heard;
-use super::order::{Order, literal_path, whole_seconds};
+use super::order::{Order, whole_seconds};
 use crate::record::{ErrorKind, Quantile, Timing, Told};
 use crate::spec::{Amount, LoadSpec};
 use serde::Deserialize;
@@ -54,9 +54,10 @@ impl Adapter for Wrk {
         // Distributions put their name before it and their own number after it.
         let upstream = version.rsplit('/').next()?.split('-').next()?;
         // Built without its repository it knows no version, and goes on with how it waits: `[epoll]`.
-        Some(match upstream.starts_with('[') {
-            true => "wrk of no version".to_owned(),
-            false => format!("wrk {upstream}"),
+        Some(if upstream.starts_with('[') {
+            "wrk of no version".to_owned()
+        } else {
+            format!("wrk {upstream}")
         })
     }
 
@@ -67,9 +68,6 @@ impl Adapter for Wrk {
         }
         if work.request.method == "HEAD" {
             what.push("it waits for the body of an answer to HEAD");
-        }
-        if literal_path(work).contains('#') {
-            what.push("it leaves out of the path what comes after a `#`");
         }
         what
     }
@@ -119,9 +117,10 @@ impl Adapter for Wrk {
         command.arguments.extend(words);
         for (name, value) in order.all_headers() {
             // It looks for a Host in this spelling alone, and sends its own beside any other.
-            let name = match name.eq_ignore_ascii_case("host") {
-                true => "Host",
-                false => name,
+            let name = if name.eq_ignore_ascii_case("host") {
+                "Host"
+            } else {
+                name
             };
             command
                 .arguments
@@ -208,3 +207,7 @@ fn read(stdout: &str) -> Result<Heard, String> {
     });
     Ok(heard)
 }
+
+#[cfg(test)]
+#[path = "wrk_tests.rs"]
+mod tests;

@@ -32,9 +32,9 @@ const WINDOW_SLACK: Duration = Duration::from_millis(50);
 ///   counted twice;
 /// - that at the end no more requests were without an outcome than there are connections to have one each;
 /// - where another generator made the load, and one body is expected, that so many of them were read;
-/// - the window against the planned duration: not shorter, nor longer than the time-out allows for
+/// - the window against the planned duration, of all rounds together: not shorter, nor longer than the time-out allows for
 ///   the drain, by more than 1 % or 50 ms;
-/// - Little's law, where at least 10 requests a connection (and 100 in all) finished: the time that requests
+/// - Little's law, where at least 10 requests a connection (and 100 in all) finished in each round: the time that requests
 ///   and reconnects took, over connections × window, is within 0.90 and 1.02. The lower bound
 ///   takes the planned duration for the window, since connections are rightly idle while the last
 ///   responses are waited for; for a fixed number of requests it is 0.50.
@@ -231,9 +231,11 @@ fn window(load: &Load, work: &LoadSpec) -> Option<String> {
     let Amount::Duration(planned) = work.amount else {
         return (load.window_ns == 0).then(|| "the measured phase took no time".to_owned());
     };
-    let slack = planned.mul_f64(WINDOW_SHARE).max(WINDOW_SLACK);
+    let rounds = rounds(load);
+    let planned = planned * rounds;
+    let slack = planned.mul_f64(WINDOW_SHARE).max(WINDOW_SLACK * rounds);
     let window = Duration::from_nanos(load.window_ns);
-    let fits = window + slack >= planned && window <= planned + work.timeout + slack;
+    let fits = window + slack >= planned && window <= planned + work.timeout * rounds + slack;
     (!fits).then(|| {
         format!(
             "the measured phase took {}, but {} was planned",
@@ -243,16 +245,23 @@ fn window(load: &Load, work: &LoadSpec) -> Option<String> {
     })
 }
 
+/// How many measured phases a load is made of.
+fn rounds(load: &Load) -> u32 {
+    u32::try_from(load.rounds.len()).unwrap_or(u32::MAX).max(1)
+}
+
 fn little(load: &Load, work: &LoadSpec) -> Option<String> {
     let finished = load.counts.succeeded + load.counts.errors();
     let connections = u64::from(work.connections);
-    if finished < (LITTLE_EACH * connections).max(LITTLE_ALL) || load.window_ns == 0 {
+    let enough = (LITTLE_EACH * connections).max(LITTLE_ALL) * u64::from(rounds(load));
+    if finished < enough || load.window_ns == 0 {
         return None;
     }
     let busy = busy_ns(load)?;
     let whole = connections as f64 * load.window_ns as f64;
     let (least, low) = match work.amount {
         Amount::Duration(planned) => {
+            let planned = planned * rounds(load);
             let planned = connections as f64 * planned.as_nanos() as f64;
             (LITTLE.0 * whole.min(planned), LITTLE.0)
         }

@@ -206,3 +206,72 @@ fn a_window_of_another_length_than_planned_is_rejected() {
         );
     }
 }
+
+/// A load of 100 answers by another generator, of ten bytes each, of which so many were read.
+fn by_another(read: u64) -> Load {
+    let mut load = load(100, Duration::from_millis(1));
+    load.service = None;
+    load.generator = "ApacheBench 2.3".to_owned();
+    load.bytes.body_wire = Some(10);
+    load.bytes.body = Some(read);
+    load
+}
+
+#[test]
+fn bytes_that_another_generator_did_not_read_are_missed() {
+    let mut exact = work(10, Amount::Requests(100));
+    exact.expect.body = Some("0123456789".to_owned());
+    let missed = |load: &Load| {
+        let reasons = validity(load, &exact, 0.01);
+        reasons.iter().any(|reason| reason.contains("but read 999"))
+    };
+    assert!(missed(&by_another(999)));
+    assert!(!missed(&by_another(1000)));
+    // Even where some failed, so that it tells no times.
+    let mut some = by_another(999);
+    fail(&mut some, ErrorKind::Status, 1);
+    assert!(some.told.is_none() && missed(&some));
+    // The built-in one looks at each body itself.
+    let mut own = by_another(999);
+    own.service = Some(histogram(100, Duration::from_millis(1)));
+    assert!(!missed(&own));
+}
+
+#[test]
+fn bytes_are_missed_where_the_answer_was_the_same_twice() {
+    let any = work(10, Amount::Requests(100));
+    let same = Observed {
+        body_sha256: Some("ab".to_owned()),
+        ..Observed::default()
+    };
+    let cut = |read, observed: Option<&Observed>| {
+        cut_short(&by_another(read), &any, observed, 0.01).is_some()
+    };
+    assert!(cut(989, Some(&same)));
+    assert!(!cut(990, Some(&same)), "as many may fail");
+    assert!(!cut(989, Some(&Observed::default())), "it varies");
+    assert!(!cut(989, None), "nobody knows");
+}
+
+#[test]
+fn rounds_are_planned_one_after_the_other() {
+    let three = honest().join(honest()).join(honest());
+    assert_eq!(validity(&three, &ten_seconds(10), 0.001), [""; 0]);
+    // A third of the time is missing, or more was taken than every time-out together allows.
+    let mut short = three.clone();
+    short.window_ns = 20_000_000_000;
+    assert!(window(&short, &ten_seconds(10)).is_some());
+    let mut long = three;
+    long.window_ns = 60_600_000_000;
+    assert!(window(&long, &ten_seconds(10)).is_some());
+}
+
+#[test]
+fn short_rounds_are_not_held_against_littles_law() {
+    let few = |succeeded| load(succeeded, Duration::from_millis(1));
+    let of = |each| few(each).join(few(each)).join(few(each));
+    let ten_connections = work(10, Amount::Requests(99));
+    // Each is idle nearly all the time.
+    assert!(little(&of(99), &ten_connections).is_none());
+    assert!(little(&of(100), &ten_connections).is_some());
+}

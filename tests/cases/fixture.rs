@@ -57,7 +57,7 @@ impl Behaviour {
         self.with("FX_BREAK", &1)
     }
 
-    /// Closes these connections, counted from 1, before anything is read.
+    /// Closes these connections, counted from 1, as soon as anything came.
     pub(crate) fn hanging_up(self, from: u64, until: u64) -> Self {
         self.with("FX_DEAF_FROM", &from)
             .with("FX_DEAF_UNTIL", &until)
@@ -214,13 +214,22 @@ fn server() {
         if let Some(file) = &connections {
             write_number(file, number);
         }
-        if deaf.contains(&number) {
-            continue;
-        }
+        let hangs_up = deaf.contains(&number);
         let server = Arc::clone(&server);
-        std::thread::spawn(move || server.serve(stream));
+        std::thread::spawn(move || {
+            if hangs_up {
+                hang_up(stream);
+            } else {
+                server.serve(stream);
+            }
+        });
     }
     drop(held);
+}
+
+/// Closes a connection after the first bytes, all of them read, so that it is not reset.
+fn hang_up(mut stream: TcpStream) {
+    let _ = stream.read(&mut [0; 4096]);
 }
 
 /// Writes a number over the one that is there.
@@ -308,12 +317,16 @@ impl Server {
             // Never answered, and the connection stays open as long as the client leaves it so.
             return true;
         }
-        let bytes = bytes
+        let mut bytes = bytes
             .replace("TARGET", target)
             .replace("LENGTH", &target.len().to_string());
+        let leaves = self.wants_close(&request.to_ascii_lowercase());
+        if leaves {
+            bytes = bytes.replace("Connection: keep-alive", "Connection: close");
+        }
         stream.write_all(bytes.as_bytes()).is_ok()
             && !self.close
             && !(other && self.breaks)
-            && !self.wants_close(&request.to_ascii_lowercase())
+            && !leaves
     }
 }

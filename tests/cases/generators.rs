@@ -397,7 +397,7 @@ fn a_connection_that_is_closed_after_each_answer_is_counted_right_or_not_at_all(
     }
 }
 
-/// The requests that a server got, without those of hotlap's own.
+/// The requests that a server got, each once.
 fn recorded(outcome: &Outcome) -> Vec<String> {
     let bytes = fs::read(outcome.suite.path().join("requests")).unwrap();
     let all = bytes.split(|byte| *byte == 0).filter(|one| !one.is_empty());
@@ -405,13 +405,10 @@ fn recorded(outcome: &Outcome) -> Vec<String> {
         .collect()
 }
 
-/// The only request that is the tool's: hotlap's own came first.
+/// The request that is the tool's: hotlap's own came first, and may be the same.
 #[track_caller]
 fn theirs(outcome: &Outcome) -> String {
-    let mut all = recorded(outcome);
-    assert!(all.len() >= 2, "{all:#?}");
-    let theirs = all.remove(all.len() - 1);
-    theirs
+    recorded(outcome).pop().unwrap()
 }
 
 /// The value of a header, as it was written.
@@ -487,7 +484,6 @@ fn a_path_arrives_as_it_is_written_or_the_cell_is_skipped() {
         ("ab", odd, true),
         ("wrk", plain, true),
         ("wrk", odd, true),
-        ("wrk", "/a?b#c", false),
         ("bombardier", plain, true),
         ("bombardier", r#"/a?x="y"&z=|{}^`'<>\&u=../../e//f"#, true),
         ("bombardier", odd, false),
@@ -497,7 +493,6 @@ fn a_path_arrives_as_it_is_written_or_the_cell_is_skipped() {
         ("bombardier", "/it's", false),
         ("autocannon", plain, true),
         ("autocannon", odd, false),
-        ("autocannon", "/a?b#c", false),
     ];
     for (tool, path, can) in cases {
         if without(tool) {
@@ -697,7 +692,13 @@ fn a_generator_that_is_missing_skips_its_cells_with_the_line_that_installs_it() 
         };
         let outcome = suite().run().exits(0);
         assert_eq!(outcome.trials().len(), 1, "{tool}");
-        assert_eq!(outcome.cell("server@foreign")["state"], "skipped");
+        let json = outcome.json();
+        let cells = json["cells"].as_array().unwrap();
+        let state = |load: &str| {
+            let cell = cells.iter().find(|cell| cell["load"]["name"] == load);
+            cell.unwrap_or_else(|| panic!("{cells:#?}"))["state"].clone()
+        };
+        assert_eq!(state("foreign"), "skipped");
         for text in [&outcome.stderr, &outcome.markdown()] {
             assert!(
                 text.contains(&format!("{tool} is not on the PATH")) && text.contains(install),
@@ -804,7 +805,10 @@ fn a_trial_that_takes_too_long_is_ended_with_its_generator() {
         let lines = format!("{}\ntimeout = '5m'\ntrial_timeout = '2s'", number(100));
         let outcome = suite(tool, &server, &lines).run().exits(1);
         let (trial, reason, _) = outcome.failed("server", Step::Load);
-        assert!(reason.contains("did not end within 2s"), "{tool}: {reason}");
+        assert!(
+            reason.contains("did not end within 2.00 s"),
+            "{tool}: {reason}"
+        );
         assert!(trial.took_ns < PATIENCE.as_nanos() as u64);
     }
 }
