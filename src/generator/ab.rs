@@ -3,7 +3,7 @@
 
 use super::adapter::{Adapter, Command, Said};
 use super::heard::{Heard, nanoseconds};
-use super::order::{Order, whole_seconds};
+use super::order::{Order, rounded_up, whole_seconds};
 use crate::record::{ErrorKind, Quantile, Timing, Told};
 use crate::spec::{Amount, LoadSpec};
 use std::path::Path;
@@ -70,7 +70,7 @@ impl Adapter for Ab {
             }
         }
         add(to, &["-c", &order.connections.to_string()]);
-        add(to, &["-s", &order.timeout.as_secs().max(1).to_string()]);
+        add(to, &["-s", &rounded_up(order.timeout).to_string()]);
         add(to, &["-e", PERCENTILES]);
         if order.keep_alive {
             add(to, &["-k"]);
@@ -108,27 +108,25 @@ impl Adapter for Ab {
 
     fn read(&self, said: &Said<'_>, order: &Order) -> Result<Heard, String> {
         let percentiles = std::fs::read_to_string(said.folder.join(PERCENTILES));
-        read(
+        let mut heard = read(
             said.stdout,
             &percentiles.unwrap_or_default(),
             order.connections,
-        )
+        )?;
+        if order.keep_alive {
+            // It speaks HTTP/1.0: without a length and an echo of "keep-alive" a connection ends with its answer.
+            heard.reconnects = not_kept(said.stdout).unwrap_or(0);
+        } else if let Some(told) = &mut heard.told {
+            told.connect_mean_ns = connect_mean(said.stdout);
+        }
+        Ok(heard)
     }
 }
 
-/// The figures of a report. Every line is found by its label: their number and order differ by version.
+/// The figures of a report.
 fn read(report: &str, percentiles: &str, connections: u32) -> Result<Heard, String> {
-    let value = |label: &str| -> Option<&str> {
-        let line = report
-            .lines()
-            .find(|line| line.trim_start().starts_with(label))?;
-        line.trim_start()
-            .strip_prefix(label)?
-            .split_whitespace()
-            .next()
-    };
-    let count = |label: &str| value(label).and_then(|value| value.parse::<u64>().ok());
-    let number = |label: &str| value(label).and_then(|value| value.parse::<f64>().ok());
+    let count = |label: &str| labelled(report, label).and_then(|value| value.parse::<u64>().ok());
+    let number = |label: &str| labelled(report, label).and_then(|value| value.parse::<f64>().ok());
     let complete = count("Complete requests:").ok_or("it printed no report")?;
     let seconds = number("Time taken for tests:").ok_or("it printed no time")?;
     let seconds = finer(seconds, complete, number("Requests per second:"));
@@ -144,7 +142,7 @@ fn read(report: &str, percentiles: &str, connections: u32) -> Result<Heard, Stri
     failures(
         &mut heard,
         report,
-        count("Failed requests:").unwrap_or(0),
+        count("Failed requests:").ok_or("it printed no number of failed requests")?,
         complete,
         count("Write errors:").unwrap_or(0),
     );
@@ -154,7 +152,7 @@ fn read(report: &str, percentiles: &str, connections: u32) -> Result<Heard, Stri
     heard.succeeded = answers - other;
     if heard.succeeded == complete {
         // A time of a request that failed is in all of these.
-        heard.told = Some(told(percentiles, report, complete, seconds, connections));
+        heard.told = Some(told(percentiles, complete, seconds, connections));
     }
     Ok(heard)
 }
@@ -205,7 +203,7 @@ fn failures(heard: &mut Heard, report: &str, failed: u64, complete: u64, unwritt
     heard.fail(ErrorKind::Write, unwritten, "Write errors");
 }
 
-fn told(percentiles: &str, report: &str, complete: u64, seconds: f64, connections: u32) -> Told {
+fn told(percentiles: &str, complete: u64, seconds: f64, connections: u32) -> Told {
     let rows: Vec<(u32, u64)> = percentiles
         .lines()
         .filter_map(|line| {
@@ -221,14 +219,6 @@ fn told(percentiles: &str, report: &str, complete: u64, seconds: f64, connection
             .find(|(share, _)| *share == percent)
             .map(|(_, ns)| *ns)
     };
-    // `Connect:        0   12  44.2     11    1020`, in whole milliseconds.
-    let connect = report.lines().find_map(|line| {
-        line.strip_prefix("Connect:")?
-            .split_whitespace()
-            .nth(1)?
-            .parse::<f64>()
-            .ok()
-    });
     Told {
         timing: Timing::WithConnect,
         count: complete,
@@ -244,8 +234,38 @@ fn told(percentiles: &str, report: &str, complete: u64, seconds: f64, connection
                 ns: *ns,
             })
             .collect(),
-        connect_mean_ns: connect.filter(|ms| *ms > 0.0).map(|ms| ms * 1e6),
+        connect_mean_ns: None,
     }
+}
+
+/// The mean time to connect where every request has a connection of its own, in whole milliseconds:
+/// `Connect:        0   12  44.2     11    1020`.
+fn connect_mean(report: &str) -> Option<f64> {
+    let mean = report.lines().find_map(|line| {
+        let columns = line.strip_prefix("Connect:")?.split_whitespace();
+        columns.skip(1).next()?.parse::<f64>().ok()
+    });
+    mean.filter(|ms| *ms > 0.0).map(|ms| ms * 1e6)
+}
+
+/// Requests that had a new connection although it was asked to keep them.
+fn not_kept(report: &str) -> Option<u64> {
+    let kept = labelled(report, "Keep-Alive requests:")?
+        .parse::<u64>()
+        .ok()?;
+    let complete = labelled(report, "Complete requests:")?
+        .parse::<u64>()
+        .ok()?;
+    Some(complete.saturating_sub(kept))
+}
+
+/// The first word after a label. Every line is found by it: their number and order differ by version.
+fn labelled<'r>(report: &'r str, label: &str) -> Option<&'r str> {
+    let line = report
+        .lines()
+        .find(|line| line.trim_start().starts_with(label))?;
+    let rest = line.trim_start().strip_prefix(label)?;
+    rest.split_whitespace().next()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use super::adapter::{Adapter, Command, Said};
 use super::heard::{Heard, nanoseconds};
-use super::order::{Order, literal_path, whole_seconds};
+use super::order::{Order, literal_path, rounded_up, whole_seconds};
 use crate::record::{ErrorKind, Quantile, Timing, Told};
 use crate::spec::{Amount, LoadSpec};
 use serde::Deserialize;
@@ -90,7 +90,7 @@ impl Adapter for Autocannon {
             "-c".to_owned(),
             order.connections.to_string(),
             "-t".to_owned(),
-            order.timeout.as_secs().max(1).to_string(),
+            rounded_up(order.timeout).to_string(),
             "-m".to_owned(),
             order.method.clone(),
             "-L".to_owned(),

@@ -24,6 +24,8 @@ pub(super) struct Heard {
     /// The bodies alone.
     pub(super) body: Option<u64>,
     pub(super) told: Option<Told>,
+    /// Requests that had a new connection although it was to be kept.
+    pub(super) reconnects: u64,
 }
 
 impl Heard {
@@ -74,7 +76,8 @@ impl Heard {
             },
             connections: Connections {
                 wanted: u64::from(connections),
-                opened: u64::from(connections),
+                opened: u64::from(connections) + self.reconnects,
+                reconnects: self.reconnects,
                 ..Connections::default()
             },
             told: self.told,

@@ -108,10 +108,14 @@ pub(super) fn literal_path(work: &LoadSpec) -> &str {
     work.request.path.as_literal().unwrap_or("/")
 }
 
-/// The least number of whole seconds that is not shorter, at least one; and what to say of it.
+/// The least number of whole seconds that is not shorter, at least one.
+pub(super) fn rounded_up(time: Duration) -> u64 {
+    (time.as_secs() + u64::from(time.subsec_nanos() > 0)).max(1)
+}
+
+/// The same, and what to say of it.
 pub(super) fn whole_seconds(generator: &str, duration: Duration) -> (u64, Option<String>) {
-    let seconds = duration.as_secs() + u64::from(duration.subsec_nanos() > 0);
-    let seconds = seconds.max(1);
+    let seconds = rounded_up(duration);
     let note = (Duration::from_secs(seconds) != duration).then(|| {
         format!(
             "{generator} counts whole seconds, so it was run for {seconds} s and not for {}",

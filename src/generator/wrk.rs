@@ -3,7 +3,7 @@
 
 use super::adapter::{Adapter, Command, Said};
 use super::heard::Heard;
-use super::order::{Order, whole_seconds};
+use super::order::{Order, rounded_up, whole_seconds};
 use crate::record::{ErrorKind, Quantile, Timing, Told};
 use crate::spec::{Amount, LoadSpec};
 use serde::Deserialize;
@@ -110,7 +110,7 @@ impl Adapter for Wrk {
             "-d".to_owned(),
             format!("{seconds}s"),
             "--timeout".to_owned(),
-            format!("{}s", order.timeout.as_secs().max(1)),
+            format!("{}s", rounded_up(order.timeout)),
             "-s".to_owned(),
             SCRIPT.to_owned(),
         ];
@@ -170,13 +170,23 @@ fn read(stdout: &str) -> Result<Heard, String> {
         .ok_or("it printed no report")?;
     let report: Report = serde_json::from_str(line)
         .map_err(|error| format!("its report cannot be read: {error}"))?;
+    if report.connect > 0 {
+        // It does not try again, and loads with those that it has.
+        return Err(format!(
+            "{} of its connections were never opened",
+            report.connect
+        ));
+    }
     let mut heard = Heard {
         window_ns: report.duration * 1000,
-        succeeded: report.requests.saturating_sub(report.status),
+        // What came after the time-out is among its requests.
+        succeeded: report
+            .requests
+            .saturating_sub(report.status)
+            .saturating_sub(report.timeout),
         received: report.bytes,
         ..Heard::default()
     };
-    heard.fail(ErrorKind::Connect, report.connect, "connect");
     heard.fail(ErrorKind::Reset, report.read, "read");
     heard.fail(ErrorKind::Write, report.write, "write");
     heard.fail(ErrorKind::Timeout, report.timeout, "timeout");
@@ -190,9 +200,11 @@ fn read(stdout: &str) -> Result<Heard, String> {
     let quantiles = report.quantiles.iter();
     // Its correction may add values below the lowest one; their percentiles are then printed as 0.
     let quantiles = quantiles.filter(|(_, us)| *us >= min.max(1));
-    heard.told = (report.mean > 0.0).then(|| Told {
+    // Those of failures are among its times, and those after the time-out are not.
+    let clean = heard.errors.is_empty();
+    heard.told = (clean && report.mean > 0.0).then(|| Told {
         timing: Timing::Corrected,
-        count: report.requests,
+        count: heard.succeeded,
         mean_ns: Some(report.mean * 1e3),
         mean_derived: false,
         min_ns: Some(min * 1000),

@@ -45,7 +45,7 @@ pub struct Load {
     pub connecting_ns: Option<u64>,
     /// Successes in each second of the window; the last may be a part of one.
     pub per_second: Vec<u64>,
-    /// CPU time of the generator's threads in the window.
+    /// CPU time of the generator's threads in the window; of another program that of its whole life.
     pub generator_cpu_ns: Option<u64>,
     /// Threads that made the load.
     pub generator_threads: usize,

@@ -14,6 +14,11 @@ pub struct Round {
 }
 
 impl Load {
+    /// Whether the built-in generator made it.
+    pub fn is_built_in(&self) -> bool {
+        self.generator == "built-in"
+    }
+
     /// Successes a second; of several rounds the mean of their rates, as whoever runs a generator in
     /// batches averages them.
     pub fn requests_per_second(&self) -> Option<f64> {

@@ -279,11 +279,14 @@ fn unfinished(trials: &[&Trial]) -> Option<String> {
 fn percentiles(cell: &CellSummary<'_>) -> Option<String> {
     let lacks = |name: &str| !cell.metrics.contains_key(name);
     let timed = |load: &Load| {
-        let service = load.service.as_ref().map(|service| service.count);
-        service.or_else(|| Some(load.told.as_ref()?.count))
+        let service = load.service.as_ref();
+        service.map(|service| service.count)
     };
     let valid: Vec<&Trial> = cell.valid().collect();
-    // Another generator may not tell a percentile, however many requests there were.
+    // Another generator tells some percentiles and no others, however many requests there were.
+    if loads(&valid).any(|load| load.told.is_some()) {
+        return None;
+    }
     let fewest = loads(&valid).filter_map(timed).min()?;
     let needs = if lacks("latency_p99") && lacks("latency_max") {
         return None;

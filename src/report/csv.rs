@@ -6,7 +6,7 @@
 use super::roles::{FIELDS, Field, has_several, of_trial};
 use super::rows::{baseline, bodies, effect_of, reasons};
 use super::{Input, ReportError, show, timing};
-use crate::record::{ErrorKind, METRICS, Outcome, Proof, Trial};
+use crate::record::{ErrorKind, Load, METRICS, Outcome, Proof, Trial};
 use crate::spec::{Cell, Spec};
 use crate::stats::{CellSummary, State, ratio, summarise};
 use serde_json::Value as Json;
@@ -126,27 +126,26 @@ const COUNTS: &[Column] = &[
         Some(t.load.as_ref()?.counts.unfinished)
     }),
     ("first_error_ns", |t| t.load.as_ref()?.first_error_ns),
-    ("sent_bytes", |t| Some(t.load.as_ref()?.bytes.sent)),
+    ("sent_bytes", |t| {
+        // A request is never empty: nothing is what nobody told.
+        Some(t.load.as_ref()?.bytes.sent).filter(|sent| *sent > 0)
+    }),
     ("received_bytes", |t| Some(t.load.as_ref()?.bytes.received)),
     ("body_wire_bytes", |t| t.load.as_ref()?.bytes.body_wire),
     ("body_decoded_bytes", |t| {
         t.load.as_ref()?.bytes.body_decoded
     }),
     ("connections_opened_count", |t| {
-        Some(t.load.as_ref()?.connections.opened)
+        Some(looked(t)?.connections.opened)
     }),
     ("reconnects_count", |t| {
-        Some(t.load.as_ref()?.connections.reconnects)
+        Some(looked(t)?.connections.reconnects)
     }),
-    ("retried_count", |t| {
-        Some(t.load.as_ref()?.connections.retried)
-    }),
+    ("retried_count", |t| Some(looked(t)?.connections.retried)),
     ("closed_by_server_count", |t| {
-        Some(t.load.as_ref()?.connections.closed_by_server)
+        Some(looked(t)?.connections.closed_by_server)
     }),
-    ("surplus_count", |t| {
-        Some(t.load.as_ref()?.connections.surplus)
-    }),
+    ("surplus_count", |t| Some(looked(t)?.connections.surplus)),
     ("processes_count", |t| {
         Some(t.usage.get("total")?.processes.into())
     }),
@@ -159,6 +158,11 @@ const COUNTS: &[Column] = &[
         printed.sum::<Option<u64>>().filter(|_| !t.stops.is_empty())
     }),
 ];
+
+/// The load of a trial, where the built-in generator has looked at its connections.
+fn looked(trial: &Trial) -> Option<&Load> {
+    trial.load.as_ref().filter(|load| load.is_built_in())
+}
 
 /// `trials.csv`: a row a trial, by cell in file order and repetition.
 pub(super) fn trials(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
@@ -186,7 +190,15 @@ pub(super) fn trials(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
             .iter()
             .map(|kind| format!("error_{}_count", kind.name())),
     );
-    head.extend(["generator", "latency_timing", "warnings"].map(str::to_owned));
+    head.extend(
+        [
+            "generator",
+            "generator_version",
+            "latency_timing",
+            "warnings",
+        ]
+        .map(str::to_owned),
+    );
     let cells = summarise(input.run, input.trials);
     let rows = cells.iter().flat_map(|cell| {
         cell.trials
@@ -225,6 +237,8 @@ fn trial_row(spec: &Spec, cell: &Cell, trial: &Trial) -> Vec<String> {
             .iter()
             .map(|kind| whole(load.map(|load| load.errors.get(kind).copied().unwrap_or(0)))),
     );
+    let name = cell.work.generator.as_deref();
+    row.push(name.unwrap_or("built-in").to_owned());
     row.push(load.map_or_else(String::new, |load| text(&load.generator)));
     row.push(load.and_then(timing::word).unwrap_or_default().to_owned());
     row.push(text(&trial.warnings.join("; ")));

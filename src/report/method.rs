@@ -326,8 +326,8 @@ fn expectation(work: &LoadSpec) -> String {
     parts.extend(expect.no_headers.iter().map(|name| format!("no {name}")));
     if let Some(name) = &work.generator {
         return format!(
-            "{} (of one answer before and one after the load)\n# under load {name} looked only at whether a \
-             response was 2xx",
+            "{} (of one answer before and one after the load)\n# under load {name} looked only at the class of its \
+             status",
             parts.join(", ")
         );
     }

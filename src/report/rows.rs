@@ -273,7 +273,11 @@ pub(super) fn trials(naming: &Naming<'_>, cells: &[CellSummary<'_>]) -> Vec<Tria
 fn single(of: &Metric, trial: &Trial) -> String {
     match of.of(trial) {
         // All values stand below each other here, so they get a digit more than the medians.
-        Some(value) => show::value(of, value, 4),
+        Some(value) => format!(
+            "{}{}",
+            show::value(of, value, 4),
+            timing::of_trial(of.name, trial)
+        ),
         None if trial.outcome == Outcome::Valid => absent(of, std::iter::once(trial)).to_owned(),
         None => show::NONE.to_owned(),
     }

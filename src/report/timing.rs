@@ -1,7 +1,7 @@
 //! What a latency is where another generator than the built-in one timed it: a mark beside the figure,
 //! and a note that says what the mark means.
 
-use crate::record::{Load, Metric, Timing, Told};
+use crate::record::{Load, Metric, Timing, Trial};
 use crate::stats::CellSummary;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ pub struct TimingNote {
 }
 
 /// The marks in the order of typographers.
-const ORDER: [&str; 4] = ["†", "‡", "§", "¶"];
+const ORDER: [&str; 3] = ["†", "‡", "§"];
 
 /// A mean that nobody timed.
 const DERIVED: (&str, &str) = (
@@ -26,20 +26,16 @@ const DERIVED: (&str, &str) = (
     "a mean that is connections × time ÷ requests: nothing was timed for it",
 );
 
-/// Every mark that figures of these cells have, with what it means.
-pub(super) fn notes(cells: &[&CellSummary<'_>]) -> Vec<TimingNote> {
-    // No table but that of published figures has a mean.
-    let mut published = cells.iter().flat_map(|cell| &cell.cell.published);
-    let means = published.any(|figure| figure.metric == "latency_mean");
+/// Every mark beside latencies of these cells' trials, with what it means.
+pub(super) fn notes(cells: &[CellSummary<'_>]) -> Vec<TimingNote> {
     let mut found: BTreeMap<(&'static str, &'static str), Vec<&str>> = BTreeMap::new();
-    for load in cells.iter().flat_map(|cell| loads(cell)) {
-        let Some(told) = &load.told else { continue };
-        let derived = (told.mean_derived && means).then_some(DERIVED);
-        for key in explained(told.timing).into_iter().chain(derived) {
-            let by = found.entry(key).or_default();
-            if !by.contains(&load.generator.as_str()) {
-                by.push(&load.generator);
-            }
+    for load in every(cells) {
+        let Some(key) = load.told.as_ref().and_then(|told| explained(told.timing)) else {
+            continue;
+        };
+        let by = found.entry(key).or_default();
+        if !by.contains(&load.generator.as_str()) {
+            by.push(&load.generator);
         }
     }
     let note = |((mark, text), by): ((&'static str, &'static str), Vec<&str>)| TimingNote {
@@ -52,18 +48,42 @@ pub(super) fn notes(cells: &[&CellSummary<'_>]) -> Vec<TimingNote> {
     notes
 }
 
+/// The note on means that nobody timed, where any stands beside a published one.
+pub(super) fn derived(cells: &[CellSummary<'_>]) -> Option<TimingNote> {
+    let mut published = cells.iter().flat_map(|cell| &cell.cell.published);
+    let means = published.any(|figure| figure.metric == "latency_mean");
+    let derived = |load: &&Load| load.told.as_ref().is_some_and(|told| told.mean_derived);
+    let load = every(cells).find(derived).filter(|_| means)?;
+    Some(TimingNote {
+        mark: DERIVED.0,
+        by: load.generator.clone(),
+        text: DERIVED.1,
+    })
+}
+
+fn every<'a>(cells: &'a [CellSummary<'_>]) -> impl Iterator<Item = &'a Load> {
+    cells
+        .iter()
+        .flat_map(|cell| &cell.trials)
+        .filter_map(|trial| trial.load.as_ref())
+}
+
 /// The mark of a cell's figure; empty where it is what the built-in generator would have told.
 pub(super) fn mark(metric: &str, cell: &CellSummary<'_>) -> &'static str {
-    let of = |told: &Told| match metric {
-        "latency_mean" if told.mean_derived => DERIVED.0,
-        "connect_mean" => "",
-        _ => explained(told.timing).map_or("", |(mark, _)| mark),
-    };
-    if !metric.starts_with("latency_") {
-        return "";
+    let marks = cell.valid().map(|trial| of_trial(metric, trial));
+    marks.max().unwrap_or_default()
+}
+
+/// The mark of a trial's figure.
+pub(super) fn of_trial(metric: &str, trial: &Trial) -> &'static str {
+    let told = trial.load.as_ref().and_then(|load| load.told.as_ref());
+    match told {
+        Some(told) if metric == "latency_mean" && told.mean_derived => DERIVED.0,
+        Some(told) if metric.starts_with("latency_") => {
+            explained(told.timing).map_or("", |(mark, _)| mark)
+        }
+        _ => "",
     }
-    let told = loads(cell).filter_map(|load| load.told.as_ref());
-    told.map(of).max().unwrap_or_default()
 }
 
 /// What the latencies of a load are, in a word.

@@ -63,6 +63,8 @@ pub struct View {
     pub external: bool,
     /// The marks beside latencies that are something else than service time.
     pub timings: Vec<TimingNote>,
+    /// The mark beside means that nobody timed, where any stands beside a published one.
+    pub derived: Option<TimingNote>,
     /// What this run cannot say.
     pub cautions: Vec<Caution>,
     /// How it was measured.
@@ -231,7 +233,8 @@ impl View {
             }) || toggled_sizes(&run.spec, &summaries),
             cells,
             external: measured.iter().any(|cell| timing::is_external(cell)),
-            timings: timing::notes(&measured),
+            timings: timing::notes(&summaries),
+            derived: timing::derived(&summaries),
             roles_apart: roles.iter().any(|role| role.apart),
             roles,
             published: published(&run.spec, &naming, &summaries),
