@@ -404,6 +404,40 @@ fn more_than_three_axes_share_a_column_of_departures() {
 }
 
 #[test]
+fn what_baselines_differ_in_is_named_with_each_departure() {
+    let mut records = records();
+    // Two baselines, on two runtimes; a departure of each.
+    let ids: Vec<_> = records
+        .run
+        .spec
+        .cells
+        .iter()
+        .map(|cell| cell.id.clone())
+        .collect();
+    for (index, cell) in records.run.spec.cells.iter_mut().enumerate() {
+        let runtime = if index < 2 { "old" } else { "new" };
+        cell.server = "node".to_owned();
+        cell.server_label = "Node.js".to_owned();
+        cell.toggles.push(hotlap::spec::Choice {
+            toggle: "runtime".to_owned(),
+            value: runtime.to_owned(),
+            label: runtime.to_owned(),
+        });
+        cell.baseline = Some(ids[index / 2 * 2].clone());
+    }
+    let values = ["old", "new"].map(|value| (value.to_owned(), value.to_owned()));
+    records.run.spec.axes.push(hotlap::spec::Axis {
+        name: "runtime".to_owned(),
+        values: values.to_vec(),
+    });
+    let markdown = text(&reports(&records), "report.md");
+    assert!(
+        markdown.contains("- runtime old: **compression gzip** serves"),
+        "{markdown}"
+    );
+}
+
+#[test]
 fn a_template_of_ones_own_is_used_and_its_mistakes_are_shown() {
     let records = records();
     let with = |text: &str| {

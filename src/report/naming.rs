@@ -1,7 +1,9 @@
 //! How cells are named in a report: a column for each axis that varies, or one column of
 //! departures from the baseline where there would be too many.
 
+use crate::ids::CellId;
 use crate::spec::{Cell, Choice, Spec};
+use std::collections::HashSet;
 
 /// With more axes than this the names share one column.
 const MOST_COLUMNS: usize = 3;
@@ -21,6 +23,8 @@ pub(super) struct Departure {
 pub(super) struct Naming<'a> {
     spec: &'a Spec,
     axes: Vec<&'a str>,
+    /// Toggles that baselines differ in among themselves: what departs from one is told apart by these too.
+    open: Vec<&'a str>,
 }
 
 impl<'a> Naming<'a> {
@@ -37,7 +41,24 @@ impl<'a> Naming<'a> {
             .map(|axis| axis.name.as_str())
             .filter(|axis| varies(axis))
             .collect();
-        Self { spec, axes }
+        let axes: Vec<&str> = axes;
+        let bases: HashSet<&CellId> = spec
+            .cells
+            .iter()
+            .filter_map(|cell| cell.baseline.as_ref())
+            .collect();
+        let bases: Vec<&Cell> = spec
+            .cells
+            .iter()
+            .filter(|cell| bases.contains(&cell.id))
+            .collect();
+        let differ = |axis: &&&str| {
+            let mut values = bases.iter().filter_map(|base| name(base, axis));
+            let first = values.next();
+            !matches!(**axis, "server" | "load") && values.any(|value| Some(value) != first)
+        };
+        let open = axes.iter().filter(differ).copied().collect();
+        Self { spec, axes, open }
     }
 
     /// Whether a row names only what departs from its baseline.
@@ -78,6 +99,16 @@ impl<'a> Naming<'a> {
         self.phrase(cell, |_| true)
     }
 
+    /// The same for cells of one load.
+    pub(super) fn title_without_load(&self, cell: &Cell) -> String {
+        let title = |axis: &str| axis != "load";
+        let base = cell.baseline.as_ref().and_then(|id| self.spec.cell(id));
+        match base.filter(|_| self.is_merged()) {
+            Some(base) => self.phrase(cell, |axis| title(axis) && self.departs(cell, base, axis)),
+            None => self.phrase(cell, title),
+        }
+    }
+
     /// What a cell is to be read against, and by which single axis it departs from that: another
     /// server from its baseline, another value of a toggle from the same server without it.
     /// None where it departs by more than one axis, or by none.
@@ -114,10 +145,13 @@ impl<'a> Naming<'a> {
         Some((against, departure))
     }
 
-    /// Under which server and load a departure by `axis` was seen, where the report has several.
+    /// Under which server and load, and with which values of toggles that baselines differ in, a departure by `axis`
+    /// was seen, where the report has several.
     fn context(&self, cell: &Cell, axis: &str) -> Option<String> {
-        let parts: Vec<String> = ["server", "load"]
+        let places = ["server", "load"]
             .into_iter()
+            .chain(self.open.iter().copied());
+        let parts: Vec<String> = places
             .filter(|place| *place != axis && self.axes.contains(place))
             .filter_map(|place| part(cell, place))
             .collect();
@@ -134,9 +168,14 @@ impl<'a> Naming<'a> {
         let Some(base) = base else {
             return self.phrase(cell, |_| true);
         };
-        self.phrase(cell, |axis| {
-            axis == "server" || axis == "load" || name(cell, axis) != name(base, axis)
-        })
+        self.phrase(cell, |axis| self.departs(cell, base, axis))
+    }
+
+    /// Whether a row that names departures names this axis.
+    fn departs(&self, cell: &Cell, base: &Cell, axis: &str) -> bool {
+        matches!(axis, "server" | "load")
+            || self.open.contains(&axis)
+            || name(cell, axis) != name(base, axis)
     }
 
     fn phrase(&self, cell: &Cell, takes: impl Fn(&str) -> bool) -> String {

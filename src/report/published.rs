@@ -135,7 +135,19 @@ fn table(
     figures.iter().map(row).collect()
 }
 
-/// The order of the cells by theirs and by ours, where the two differ.
+/// Whether one cell's figure lies below another's beyond what their trials show of chance: no value of the one
+/// reaches a value of the other, and the medians are at least so far apart.
+fn clearly_below(metric: &Metric, one: &CellSummary<'_>, other: &CellSummary<'_>) -> bool {
+    let spread = |cell: &CellSummary<'_>| cell.metrics.get(metric.name).cloned();
+    spread(one).zip(spread(other)).is_some_and(|(one, other)| {
+        one.max < other.min && one.median * (1.0 + CLEARLY_APART) < other.median
+    })
+}
+
+/// Medians that are nearer have no order.
+const CLEARLY_APART: f64 = 0.05;
+
+/// The order of the cells by theirs and by ours, where two of them clearly stand the other way round.
 fn order(
     metric: &'static Metric,
     figures: &[Figure<'_, '_>],
@@ -145,16 +157,32 @@ fn order(
         .iter()
         .filter_map(|figure| Some((figure, figure.ours?)))
         .collect();
+    let load = |figure: &Figure<'_, '_>| figure.cell.cell.load.clone();
+    let same_load = figures
+        .iter()
+        .all(|figure| load(figure) == load(&figures[0]));
     let sorted = |key: fn(&(&Figure<'_, '_>, f64)) -> f64| -> Vec<String> {
         let mut all = both.clone();
         all.sort_by(|a, b| key(b).total_cmp(&key(a)));
         all.iter()
-            .map(|(figure, _)| naming.title(figure.cell.cell))
+            .map(|(figure, _)| {
+                if same_load {
+                    naming.title_without_load(figure.cell.cell)
+                } else {
+                    naming.title(figure.cell.cell)
+                }
+            })
             .collect()
     };
     let theirs = sorted(|(figure, _)| figure.theirs);
     let ours = sorted(|(_, ours)| *ours);
-    (theirs != ours).then(|| {
+    let turned = both.iter().any(|(a, _)| {
+        both.iter().any(|(b, _)| {
+            let theirs = a.theirs > b.theirs;
+            theirs && clearly_below(metric, a.cell, b.cell)
+        })
+    });
+    (turned && theirs != ours).then(|| {
         format!(
             "{} puts the cells in another order, highest first. Theirs: {}. Ours: {}.",
             metric.label,

@@ -59,6 +59,10 @@ pub struct View {
     pub others: Vec<OtherView>,
     /// Every trial that has a record.
     pub trials: Vec<TrialView>,
+    /// Whether any figure is a lower bound.
+    pub bounded: bool,
+    /// Whether any load has a new connection for each request.
+    pub connecting: bool,
     /// Whether another generator than the built-in one made any load.
     pub external: bool,
     /// The marks beside latencies that are something else than service time.
@@ -202,6 +206,7 @@ impl View {
             .iter()
             .map(|cell| cell_view(run, &naming, cell, &summaries))
             .collect();
+        let bounded = cells.iter().any(|cell| !cell.bound.is_empty());
         let roles = roles::rows(&naming, &measured);
         let (findings, basis) = findings(run, &naming, &summaries);
         Self {
@@ -232,6 +237,8 @@ impl View {
                 bodies(cell).is_some_and(|body| body.wire != body.decoded || body.vary())
             }) || toggled_sizes(&run.spec, &summaries),
             cells,
+            bounded,
+            connecting: measured.iter().any(|cell| !cell.cell.work.keep_alive),
             external: measured.iter().any(|cell| timing::is_external(cell)),
             timings: timing::notes(&summaries),
             derived: timing::derived(&summaries),
