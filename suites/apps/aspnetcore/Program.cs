@@ -1,5 +1,5 @@
 // GET /test answers "test": ASP.NET Core on Kestrel. It listens on PORT of 127.0.0.1.
-//   --version   prints the runtime, and ends
+//   --version   prints what it runs on, and ends
 using System.Net;
 using System.Runtime.InteropServices;
 

@@ -1,17 +1,27 @@
 // GET /test answers "test": Iris. It listens on PORT of 127.0.0.1.
+//
+//	--version   prints what it is made of, and ends
 package main
 
 import (
 	"context"
+	"fmt"
 	"log"
 	"os"
 	"os/signal"
+	"runtime"
+	"slices"
 	"syscall"
 
 	"github.com/kataras/iris/v12"
 )
 
 func main() {
+	if slices.Contains(os.Args, "--version") {
+		fmt.Println("Iris", iris.Version, "on", runtime.Version())
+		return
+	}
+
 	app := iris.New()
 	app.Get("/test", func(ctx iris.Context) {
 		ctx.WriteString("test")
