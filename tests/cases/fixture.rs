@@ -324,9 +324,7 @@ impl Server {
         if leaves {
             bytes = bytes.replace("Connection: keep-alive", "Connection: close");
         }
-        stream.write_all(bytes.as_bytes()).is_ok()
-            && !self.close
-            && !(other && self.breaks)
-            && !leaves
+        let closes = self.close || leaves || (other && self.breaks);
+        stream.write_all(bytes.as_bytes()).is_ok() && !closes
     }
 }
