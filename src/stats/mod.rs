@@ -4,6 +4,7 @@
 
 mod configured;
 mod effect;
+mod exact;
 mod figures;
 mod hints;
 mod limits;
@@ -13,6 +14,7 @@ mod summary;
 mod validity;
 
 pub use effect::{Effect, Hidden, Pair, effect, pairs};
+pub use exact::{Interval, LEVEL, around_median, holm, paired, paired_p, unpaired, unpaired_p};
 pub use figures::{digits, median};
 pub use hints::{Hint, hints};
 pub use limits::{generator_limited, unsteady};
