@@ -67,7 +67,10 @@ fn intervals_are_those_that_the_tests_do_not_reject() {
         same(paired(&case.values), case.interval.as_ref().unwrap());
     }
     for case in &golden.unpaired {
-        same(unpaired(&case.of, &case.to), case.interval.as_ref().unwrap());
+        same(
+            unpaired(&case.of, &case.to),
+            case.interval.as_ref().unwrap(),
+        );
     }
     for case in &golden.median {
         same(around_median(&case.values), case.interval.as_ref().unwrap());

@@ -2,6 +2,7 @@
 //! ratios to the baseline, how many digits a figure carries, whether one trial's figures may
 //! count at all, and what they look like. All of it is arithmetic on records, without any I/O.
 
+mod comparison;
 mod configured;
 mod effect;
 mod exact;
@@ -13,6 +14,7 @@ mod seen;
 mod summary;
 mod validity;
 
+pub use comparison::{Comparison, Verdict, comparisons};
 pub use effect::{Effect, Hidden, Pair, effect, pairs};
 pub use exact::{Interval, LEVEL, around_median, holm, paired, paired_p, unpaired, unpaired_p};
 pub use figures::{digits, median};
