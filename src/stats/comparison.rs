@@ -28,6 +28,18 @@ pub enum Verdict {
     },
 }
 
+impl Verdict {
+    /// The verdict as a word of CSV, JSON and templates.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::TooFew => "too_few",
+            Self::Limited => "limited",
+            Self::Differ => "differ",
+            Self::NotShown { .. } => "not_shown",
+        }
+    }
+}
+
 /// A cell beside its baseline.
 #[derive(Debug, Clone)]
 pub struct Comparison<'c, 'a> {
@@ -98,18 +110,18 @@ fn compare<'c, 'a>(
     } else if ratio.interval.is_none() || !of.enough() || !to.enough() {
         (Verdict::TooFew, None)
     } else {
-        let logs = ratio
-            .by_round
-            .iter()
-            .map(|one| one.ln())
-            .collect::<Vec<_>>();
-        let p = if logs.len() >= ENOUGH_TRIALS {
-            paired_p(&logs)
+        let (mine, other) = (logs_of(mine), logs_of(other));
+        let logs: Vec<f64> = ratio.by_round.iter().map(|one| one.ln()).collect();
+        let (p, variance, n) = if logs.len() >= ENOUGH_TRIALS {
+            // The logarithm of a ratio has the spread of both its sides.
+            (paired_p(&logs), variance(&logs) / 2.0, logs.len())
         } else {
-            unpaired_p(&logs_of(mine), &logs_of(other))
+            let both = f64::midpoint(variance(&mine), variance(&other));
+            (unpaired_p(&mine, &other), both, mine.len().min(other.len()))
         };
+        let seen = could_have_seen(variance.sqrt(), n);
         let verdict = Verdict::NotShown {
-            could_have_seen: could_have_seen(&logs, settings.min_effect),
+            could_have_seen: seen.max(settings.min_effect),
         };
         (verdict, Some(p))
     };
@@ -122,18 +134,16 @@ fn compare<'c, 'a>(
     Some((comparison, p))
 }
 
-/// The smallest change that is found in four of five runs: s × √(15.7 / (n − 2)), where s is the spread of single
-/// trials. Never less than what the suite cares for, since a smaller one is not named.
-fn could_have_seen(logs: &[f64], min_effect: f64) -> f64 {
-    let n = logs.len() as f64;
-    if logs.len() <= 2 {
-        return f64::INFINITY;
-    }
-    let mean = logs.iter().sum::<f64>() / n;
-    let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    // The logarithm of a ratio has the spread of both its sides.
-    let spread = (variance / 2.0).sqrt();
-    (spread * (PAIRED / (n - 2.0)).sqrt()).max(min_effect)
+/// The smallest change that is found in four of five runs of `n` trials that spread so much.
+fn could_have_seen(spread: f64, n: usize) -> f64 {
+    spread * (PAIRED / (n as f64 - 2.0)).sqrt()
+}
+
+fn variance(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    squares / (n - 1.0)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Intervals and tests beside those of SciPy (`tests/golden/statistics`).
+//! Intervals and tests beside those of `SciPy` (`tests/golden/statistics`).
 
 use super::*;
 use serde::Deserialize;
