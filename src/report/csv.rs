@@ -4,11 +4,11 @@
 //! value. Text that a spreadsheet would run as a formula gets an apostrophe in front; numbers never do.
 
 use super::roles::{FIELDS, Field, has_several, of_trial};
-use super::rows::{baseline, bodies, effect_of, reasons};
+use super::rows::{bodies, effect_of, reasons};
 use super::{Input, ReportError, show, timing};
 use crate::record::{ErrorKind, Load, METRICS, Outcome, Proof, Trial};
 use crate::spec::{Cell, Spec};
-use crate::stats::{CellSummary, State, ratio, summarise};
+use crate::stats::{CellSummary, Comparison, State, comparisons, summarise};
 use serde_json::Value as Json;
 use std::fmt::Write as _;
 
@@ -36,6 +36,9 @@ pub(super) fn summary(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
             "body_wire_bytes",
             "body_decoded_bytes",
             RATIO,
+            "requests_per_second_ratio_low",
+            "requests_per_second_ratio_high",
+            "verdict",
             "effect",
             "effect_reason",
             "generator",
@@ -44,6 +47,7 @@ pub(super) fn summary(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
         .map(str::to_owned),
     );
     let cells = summarise(input.run, input.trials);
+    let all = comparisons(input.run, &cells);
     let rows = cells.iter().map(|cell| {
         let mut row = names(spec, cell.cell);
         row.extend(counts(cell));
@@ -53,7 +57,7 @@ pub(super) fn summary(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
             row.push(number(spread.map(|spread| spread.min)));
             row.push(number(spread.map(|spread| spread.max)));
         }
-        row.extend(compared(spec, cell, &cells));
+        row.extend(compared(cell, &cells, &all));
         row
     });
     table(&head, rows)
@@ -64,23 +68,27 @@ const RATIO: &str = "requests_per_second_ratio";
 
 /// The sizes of a cell's bodies, its ratio, and what is known of the effect of its toggles. A ratio that says nothing is
 /// a dash, since a value that is only missing is nothing.
-fn compared(spec: &Spec, cell: &CellSummary<'_>, cells: &[CellSummary<'_>]) -> Vec<String> {
+fn compared(
+    cell: &CellSummary<'_>,
+    cells: &[CellSummary<'_>],
+    all: &[Comparison<'_, '_>],
+) -> Vec<String> {
     let body = bodies(cell);
     let size = |size: Option<u64>| size.map_or_else(String::new, |size| size.to_string());
     let effect = effect_of(cell, cells);
-    let rate = |cell: &CellSummary<'_>| cell.metrics.get("requests_per_second").cloned();
-    let found = baseline(cell, cells).and_then(|base| {
-        let ratio = ratio(&rate(cell)?, &rate(base)?, spec.run.order)?;
-        Some(ratio.value)
-    });
+    let found = all.iter().find(|one| one.of.cell.id == cell.cell.id);
+    let interval = found.and_then(|found| found.ratio.interval);
     vec![
         size(body.map(|body| body.wire)),
         size(body.map(|body| body.decoded)),
         if effect.is_nothing() {
             show::NONE.to_owned()
         } else {
-            number(found)
+            number(found.map(|found| found.ratio.value))
         },
+        number(interval.map(|interval| interval.low)),
+        number(interval.map(|interval| interval.high)),
+        found.map_or_else(String::new, |found| found.verdict.word().to_owned()),
         text(effect.word().unwrap_or_default()),
         text(&effect.words().join("; ")),
         text(&timing::generator(cell)),

@@ -3,10 +3,13 @@
 
 use super::caution::CPUS_TO_SEPARATE;
 use super::naming::Naming;
+use super::rows::bodies;
 use super::show;
 use super::view::Finding;
 use crate::record::{End, Run};
-use crate::stats::{CellSummary, ENOUGH_TRIALS, Effect, effect, ratio};
+use crate::stats::{
+    CellSummary, Comparison, ENOUGH_TRIALS, Effect, Verdict, comparisons, effect, ratio,
+};
 
 /// What must be known before a figure is read.
 pub(super) fn banners(run: &Run, cells: &[CellSummary<'_>]) -> Vec<(String, String)> {
@@ -80,9 +83,9 @@ pub(super) fn findings(
     naming: &Naming<'_>,
     cells: &[CellSummary<'_>],
 ) -> (Vec<Finding>, Option<String>) {
-    let (mut found, few): (Vec<Finding>, Vec<bool>) = cells
+    let (mut found, few): (Vec<Finding>, Vec<bool>) = comparisons(run, cells)
         .iter()
-        .filter_map(|cell| finding(run, naming, cell, cells))
+        .filter_map(|comparison| finding(run, naming, comparison))
         .unzip();
     let mut common = Vec::new();
     let first = found.first().and_then(|finding| finding.basis.clone());
@@ -112,36 +115,68 @@ pub(super) fn findings(
 fn finding(
     run: &Run,
     naming: &Naming<'_>,
-    cell: &CellSummary<'_>,
-    cells: &[CellSummary<'_>],
+    comparison: &Comparison<'_, '_>,
 ) -> Option<(Finding, bool)> {
-    let base = run.spec.cell(cell.cell.baseline.as_ref()?)?;
-    let (against, departure) = naming.departure(cell.cell, base)?;
-    let base = cells.iter().find(|other| other.cell.id == against.id)?;
-    // A difference between two cells that do the same is no finding.
-    let effect = effect(cell, base);
-    if effect.is_nothing() {
+    let (cell, base) = (comparison.of, comparison.to);
+    let (against, departure) = naming.departure(cell.cell, base.cell)?;
+    if against.id != base.cell.id {
         return None;
     }
-    let of = |name: &str| {
-        let order = run.spec.run.order;
-        ratio(cell.metrics.get(name)?, base.metrics.get(name)?, order)
-    };
-    let rate = of("requests_per_second")?;
+    let rate = &comparison.ratio;
     let n = cell.valid().count().min(base.valid().count());
+    let few = comparison.verdict == Verdict::TooFew;
     let basis = match rate.by_round.len() {
-        0 => format!("that of the medians of {}", show::plural(n, "trial")),
-        1 => "that of 1 round".to_owned(),
-        rounds => format!("the median of {rounds} rounds"),
+        _ if !few => None,
+        0 => Some(format!(
+            "that of the medians of {}",
+            show::plural(n, "trial")
+        )),
+        1 => Some("that of 1 round".to_owned()),
+        rounds => Some(format!("the median of {rounds} rounds")),
+    };
+    let (shown, interval) = match &rate.interval {
+        Some(interval) if !few => {
+            let (shown, range) = show::with_interval(interval);
+            (shown, Some(range))
+        }
+        _ => (show::multiple(rate.value, &rate.by_round), None),
+    };
+    let change = rate
+        .interval
+        .filter(|_| rate.value < 2.0)
+        .as_ref()
+        .map(show::change);
+    let (change, change_interval) = change.unzip();
+    let rss = || {
+        let (mine, other) = (cell.metrics.get("rss_peak")?, base.metrics.get("rss_peak")?);
+        ratio(mine, other, run.spec.run.order)
     };
     let finding = Finding {
         context: departure.context,
         subject: departure.to,
         object: departure.from,
-        hidden: matches!(effect, Effect::OnlyConfigured(_)),
-        ratio: show::multiple(rate.value, &rate.by_round),
-        rss: of("rss_peak").map(|rss| show::multiple(rss.value, &rss.by_round)),
-        basis: Some(basis),
+        hidden: matches!(effect(cell, base), Effect::OnlyConfigured(_)),
+        verdict: comparison.verdict.word(),
+        ratio: shown,
+        interval,
+        less: rate.value < 1.0,
+        change,
+        change_interval,
+        could_have_seen: match comparison.verdict {
+            Verdict::NotShown { could_have_seen } => Some(show::share(could_have_seen)),
+            _ => None,
+        },
+        bytes: bytes(cell, base),
+        rss: rss().map(|rss| show::multiple(rss.value, &rss.by_round)),
+        basis,
     };
-    Some((finding, n < ENOUGH_TRIALS))
+    Some((finding, few))
+}
+
+/// What the cell does to the bytes of a body on the wire, where that is a hundredth of them.
+fn bytes(cell: &CellSummary<'_>, base: &CellSummary<'_>) -> Option<String> {
+    let share = bodies(cell)?.mean_wire / bodies(base)?.mean_wire;
+    let change = (share - 1.0).abs();
+    let word = if share < 1.0 { "saves" } else { "adds" };
+    (change.is_finite() && change >= 0.01).then(|| format!("{word} {}", show::share(change)))
 }

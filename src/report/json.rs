@@ -7,7 +7,10 @@ use super::rows::{bodies, effect_of, reasons, why_absent};
 use super::timing;
 use super::{Digest, Input, ReportError};
 use crate::record::{Direction, ErrorKind, FORMAT, METRICS, Metric, Run};
-use crate::stats::{CellSummary, ENOUGH_TRIALS, Effect, Spread, effect, ratio, summarise};
+use crate::stats::{
+    CellSummary, Comparison, ENOUGH_TRIALS, Effect, Spread, Verdict, comparisons, effect, ratio,
+    summarise,
+};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -18,6 +21,7 @@ pub(super) const TOO_FEW: &str = "too few samples";
 pub(super) fn report(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
     let run = input.run;
     let cells = summarise(run, input.trials);
+    let compared = comparisons(run, &cells);
     let mut value = json!({
         "format": FORMAT,
         "run": run.id,
@@ -35,7 +39,7 @@ pub(super) fn report(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
         "suite_sha256": run.suite.sha256,
         "verdict_needs_trials": ENOUGH_TRIALS,
         "metrics": METRICS.iter().map(entry).collect::<Map<_, _>>(),
-        "cells": cells.iter().map(|cell| cell_json(run, cell, &cells)).collect::<Vec<_>>(),
+        "cells": cells.iter().map(|cell| cell_json(run, cell, &cells, &compared)).collect::<Vec<_>>(),
         "notes": input.notes,
     });
     value.sort_all_objects();
@@ -54,7 +58,12 @@ fn entry(metric: &Metric) -> (String, Value) {
     (metric.name.to_owned(), about)
 }
 
-fn cell_json(run: &Run, cell: &CellSummary<'_>, all: &[CellSummary<'_>]) -> Value {
+fn cell_json(
+    run: &Run,
+    cell: &CellSummary<'_>,
+    all: &[CellSummary<'_>],
+    compared: &[Comparison<'_, '_>],
+) -> Value {
     let spec = cell.cell;
     let toggles: Map<String, Value> = spec
         .toggles
@@ -95,6 +104,7 @@ fn cell_json(run: &Run, cell: &CellSummary<'_>, all: &[CellSummary<'_>]) -> Valu
         })),
         "effect": effect_json(&effect_of(cell, all)),
         "ratios": ratios(run, cell, all),
+        "verdict": verdict(cell, compared),
         "roles": roles::json(cell),
         "published": published::json(cell),
     })
@@ -154,6 +164,18 @@ fn effect_json(effect: &Effect) -> Value {
     }
 }
 
+/// What may be said of the ratio in requests per second; null where there is none.
+fn verdict(cell: &CellSummary<'_>, compared: &[Comparison<'_, '_>]) -> Value {
+    let found = compared.iter().find(|one| one.of.cell.id == cell.cell.id);
+    found.map_or(Value::Null, |found| {
+        let could_have_seen = match found.verdict {
+            Verdict::NotShown { could_have_seen } => Some(could_have_seen),
+            _ => None,
+        };
+        json!({ "word": found.verdict.word(), "could_have_seen": could_have_seen })
+    })
+}
+
 /// The ratio to the baseline of every metric that both have.
 fn ratios(run: &Run, cell: &CellSummary<'_>, all: &[CellSummary<'_>]) -> Value {
     let Some(base) = all
@@ -168,7 +190,9 @@ fn ratios(run: &Run, cell: &CellSummary<'_>, all: &[CellSummary<'_>]) -> Value {
     let of = |metric: &Metric| {
         let mine = cell.metrics.get(metric.name)?;
         let ratio = ratio(mine, base.metrics.get(metric.name)?, run.spec.run.order)?;
-        let about = json!({ "ratio": ratio.value, "by_round": ratio.by_round });
+        let interval = ratio.interval.map(|interval| [interval.low, interval.high]);
+        let about =
+            json!({ "ratio": ratio.value, "interval": interval, "by_round": ratio.by_round });
         Some((metric.name.to_owned(), about))
     };
     Value::Object(METRICS.iter().filter_map(of).collect())

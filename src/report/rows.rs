@@ -4,9 +4,11 @@ use super::json::TOO_FEW;
 use super::naming::Naming;
 use super::view::{CellView, FigureView, OtherView, TrialView};
 use super::{show, timing};
-use crate::record::{METRICS, Metric, Outcome, Run, Step, Trial, Usage};
+use crate::record::{METRICS, Metric, Outcome, Step, Trial, Usage};
 use crate::spec::Spec;
-use crate::stats::{CellSummary, Effect, Spread, State, effect, generator_limited, pairs, ratio};
+use crate::stats::{
+    CellSummary, Comparison, Effect, Spread, State, Verdict, effect, generator_limited, pairs,
+};
 use crate::units::{show_bytes, show_number};
 
 /// The measured baseline of a cell.
@@ -26,26 +28,18 @@ pub(super) fn effect_of(cell: &CellSummary<'_>, cells: &[CellSummary<'_>]) -> Ef
 
 /// The row of a cell with figures.
 pub(super) fn cell_view(
-    run: &Run,
     naming: &Naming<'_>,
     cell: &CellSummary<'_>,
     all: &[CellSummary<'_>],
+    compared: &[Comparison<'_, '_>],
 ) -> CellView {
     let is_baseline = all
         .iter()
         .any(|c| c.cell.baseline.as_ref() == Some(&cell.cell.id));
-    let rate = "requests_per_second";
     let no_effect = effect_of(cell, all).is_nothing();
-    let compared = baseline(cell, all).filter(|_| !no_effect);
-    let against = compared.and_then(|base| {
-        ratio(
-            cell.metrics.get(rate)?,
-            base.metrics.get(rate)?,
-            run.spec.run.order,
-        )
-    });
-    let shown_ratio = match &against {
-        Some(ratio) => format!("×{}", show::multiple(ratio.value, &ratio.by_round)),
+    let against = compared.iter().find(|one| one.of.cell.id == cell.cell.id);
+    let shown_ratio = match against {
+        Some(comparison) => ratio_shown(comparison),
         None if no_effect => format!("{} (no observable effect)", show::NONE),
         None if is_baseline => "baseline".to_owned(),
         None => show::NONE.to_owned(),
@@ -75,7 +69,7 @@ pub(super) fn cell_view(
         },
         ratio: shown_ratio,
         no_effect,
-        ratio_raw: against.map(|ratio| ratio.value),
+        ratio_raw: against.map(|comparison| comparison.ratio.value),
         valid,
         planned: cell.planned,
         trials: if valid == cell.planned {
@@ -99,6 +93,23 @@ pub(super) fn cell_view(
             _ => show::NONE.to_owned(),
         },
     }
+}
+
+/// `×0.62 (0.6–0.64)`, with a mark where no difference is shown.
+fn ratio_shown(comparison: &Comparison<'_, '_>) -> String {
+    let ratio = &comparison.ratio;
+    let Some(interval) = ratio
+        .interval
+        .filter(|_| comparison.verdict != Verdict::TooFew)
+    else {
+        return format!("×{}", show::multiple(ratio.value, &ratio.by_round));
+    };
+    let (shown, range) = show::with_interval(&interval);
+    let mark = match comparison.verdict {
+        Verdict::NotShown { .. } => "≈ ",
+        _ => "",
+    };
+    format!("{mark}×{shown} ({range})")
 }
 
 /// The sizes of a cell's bodies, in bytes.

@@ -2,7 +2,7 @@
 //! with as many digits as the spread of the repetitions bears, times and sizes with three.
 
 use crate::record::{Metric, Unit};
-use crate::stats::{Spread, digits};
+use crate::stats::{Interval, Spread, digits};
 use crate::units::{show_bytes, show_number, show_seconds};
 
 /// Where no figure is.
@@ -54,6 +54,41 @@ pub(super) fn range(metric: &Metric, spread: &Spread) -> String {
 /// A multiple: `0.62`, two or three digits.
 pub(super) fn multiple(ratio: f64, by_round: &[f64]) -> String {
     show_number(ratio, digits(by_round).clamp(2, 3))
+}
+
+/// A multiple and its interval: `0.62`, `0.6–0.64`, one digit beyond where the ends begin to differ.
+pub(super) fn with_interval(interval: &Interval) -> (String, String) {
+    let digits = digits(&[interval.low, interval.high]).max(2);
+    let shown = |value: f64| show_number(value, digits);
+    let (low, high) = (shown(interval.low), shown(interval.high));
+    let range = if low == high {
+        low
+    } else {
+        format!("{low}–{high}")
+    };
+    (shown(interval.estimate), range)
+}
+
+/// A change as a percentage with its interval, from the smaller to the larger end: `38 %`, `35–40 %`.
+pub(super) fn change(interval: &Interval) -> (String, String) {
+    let ends = [interval.low, interval.high].map(|end| (end - 1.0).abs() * 100.0);
+    let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+    let decimals = match high - low {
+        wide if wide >= 2.0 => 0,
+        wide if wide >= 0.2 => 1,
+        _ => 2,
+    };
+    let shown = |share: f64| format!("{share:.decimals$}");
+    let size = shown((interval.estimate - 1.0).abs() * 100.0);
+    (
+        format!("{size}\u{a0}%"),
+        format!("{}–{}\u{a0}%", shown(low), shown(high)),
+    )
+}
+
+/// A share as a percentage: two digits.
+pub(super) fn share(share: f64) -> String {
+    format!("{}\u{a0}%", show_number(share * 100.0, 2))
 }
 
 /// `1 trial`, `3 trials`.

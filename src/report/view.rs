@@ -10,8 +10,9 @@ use super::prose::closed;
 use super::published::{PublishedView, published};
 use super::roles::{self, RoleView};
 use super::rows::{bodies, cell_view, others, toggled_sizes, trials};
+use super::show;
 use super::timing::{self, TimingNote};
-use crate::stats::{CellSummary, State, summarise};
+use crate::stats::{CellSummary, State, Verdict, comparisons, summarise};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -69,6 +70,10 @@ pub struct View {
     pub timings: Vec<TimingNote>,
     /// The mark beside means that nobody timed, where any stands beside a published one.
     pub derived: Option<TimingNote>,
+    /// Whether any ratio has an interval.
+    pub judged: bool,
+    /// The least difference that the suite cares for, as shown.
+    pub min_effect: String,
     /// What this run cannot say.
     pub cautions: Vec<Caution>,
     /// How it was measured.
@@ -83,8 +88,8 @@ pub struct View {
     pub repeat: String,
 }
 
-/// A sentence on a cell that departs from its baseline by one axis: `[context]: [subject]
-/// serves [ratio] × the requests per second of [object]`.
+/// A sentence on a cell that departs from its baseline by one axis, such as `[context]: [subject]
+/// serves [ratio] × the requests per second of [object]`. Which one it is follows from the verdict.
 #[derive(Debug, Clone, Serialize)]
 pub struct Finding {
     /// Under what both are compared, where a report has more than one such.
@@ -93,8 +98,22 @@ pub struct Finding {
     pub subject: String,
     /// With what.
     pub object: String,
+    /// `differ`, `not_shown`, `too_few` or `limited`.
+    pub verdict: &'static str,
     /// Ratio of requests per second.
     pub ratio: String,
+    /// Its interval, where there are trials enough.
+    pub interval: Option<String>,
+    /// Whether it serves less than the other.
+    pub less: bool,
+    /// What it costs or gains, where that is less than double: `22 %`.
+    pub change: Option<String>,
+    /// The interval of that.
+    pub change_interval: Option<String>,
+    /// The smallest change that would have been found, where none is shown.
+    pub could_have_seen: Option<String>,
+    /// By how much a body is smaller or larger on the wire, where it is: `saves 71 %`.
+    pub bytes: Option<String>,
     /// Ratio of the peak RSS.
     pub rss: Option<String>,
     /// Whether nothing that can be seen from outside differs but these figures.
@@ -202,9 +221,10 @@ impl View {
             .iter()
             .filter(|cell| cell.state == State::Measured)
             .collect();
+        let compared = comparisons(run, &summaries);
         let cells: Vec<CellView> = measured
             .iter()
-            .map(|cell| cell_view(run, &naming, cell, &summaries))
+            .map(|cell| cell_view(&naming, cell, &summaries, &compared))
             .collect();
         let bounded = cells.iter().any(|cell| !cell.bound.is_empty());
         let roles = roles::rows(&naming, &measured);
@@ -242,6 +262,8 @@ impl View {
             external: measured.iter().any(|cell| timing::is_external(cell)),
             timings: timing::notes(&summaries),
             derived: timing::derived(&summaries),
+            judged: compared.iter().any(|one| one.verdict != Verdict::TooFew),
+            min_effect: show::share(run.spec.run.min_effect),
             roles_apart: roles.iter().any(|role| role.apart),
             roles,
             published: published(&run.spec, &naming, &summaries),

@@ -2,8 +2,10 @@
 //! ratios to the baseline, how many digits a figure carries, whether one trial's figures may
 //! count at all, and what they look like. All of it is arithmetic on records, without any I/O.
 
+mod comparison;
 mod configured;
 mod effect;
+mod exact;
 mod figures;
 mod hints;
 mod limits;
@@ -12,7 +14,9 @@ mod seen;
 mod summary;
 mod validity;
 
+pub use comparison::{Comparison, Verdict, comparisons};
 pub use effect::{Effect, Hidden, Pair, effect, pairs};
+pub use exact::{Interval, LEVEL, around_median, holm, paired, paired_p, unpaired, unpaired_p};
 pub use figures::{digits, median};
 pub use hints::{Hint, hints};
 pub use limits::{generator_limited, unsteady};

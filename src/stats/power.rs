@@ -6,19 +6,34 @@ use super::ENOUGH_TRIALS;
 /// ratio has the spread of both its sides: 2 × (1.960 + 0.842)².
 const PAIRED: f64 = 15.7;
 
+/// The change, in spreads of single trials, from which on all of six pairs agree on their sign in four of five runs, as the
+/// exact test of six demands: √2 times the quantile of the normal distribution at ⁶√0.8.
+const ALL_AGREE: f64 = 2.536;
+
 /// Trials of a cell with which a relative `change` is found in four of five runs, at the 5 % level, where single
 /// trials spread by `spread`. Both are shares of 1. After Lehr, *Statistics in Medicine* 11 (1992), two more for
 /// the rank test.
 pub fn needed_trials(spread: f64, change: f64) -> u32 {
     let trials = PAIRED * (spread / change).powi(2) + 2.0;
     // A share of a share can be too small for any number of trials.
-    (trials.ceil().min(f64::from(u32::MAX)) as u32).max(least())
+    let trials = (trials.ceil().min(f64::from(u32::MAX)) as u32).max(least());
+    if trials == least() && change < spread * ALL_AGREE {
+        return trials + 1;
+    }
+    trials
 }
 
 /// The largest spread of single trials at which so many `trials` still find a relative `change`.
 /// None where they are too few for any.
 pub fn findable_spread(trials: u32, change: f64) -> Option<f64> {
-    (trials >= least()).then(|| change * ((f64::from(trials) - 2.0) / PAIRED).sqrt())
+    let spread = change * ((f64::from(trials) - 2.0) / PAIRED).sqrt();
+    (trials >= least()).then(|| {
+        if trials == least() {
+            spread.min(change / ALL_AGREE)
+        } else {
+            spread
+        }
+    })
 }
 
 /// The least trials with which the exact signed-rank test can name one difference among so many

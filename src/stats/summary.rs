@@ -1,6 +1,7 @@
 //! A cell's trials together: its state, each metric over its valid trials, and the ratio of two
 //! cells. Intervals and verdicts are functions of the [`Spread`]s that stand here.
 
+use super::exact::{Interval, paired, unpaired};
 use super::figures::median;
 use crate::ids::TrialId;
 use crate::record::{METRICS, Outcome, Run, Trial};
@@ -221,34 +222,62 @@ fn metrics(trials: &[&Trial]) -> BTreeMap<&'static str, Spread> {
 pub struct Ratio {
     /// The multiple: 0.5 is half of the other's figure.
     pub value: f64,
+    /// The interval of 95 %, where there are trials enough.
+    pub interval: Option<Interval>,
     /// The ratio of each round that both cells have, by round; empty where it is not paired.
     pub by_round: Vec<f64>,
 }
 
-/// The ratio of `of` to `to`. Rounds are paired, and the median of their ratios is taken, since
-/// the two trials of a round ran close to each other and a drift of the machine cancels. That needs
-/// rounds that are close in time (not [`Order::Random`]), and common ones for at least half of the
-/// values of the cell that has fewer; else it is the ratio of the medians. None where the divisor
-/// is nothing.
+/// The ratio of `of` to `to`. Rounds are paired, since the two trials of a round ran close to each other and a
+/// drift of the machine cancels: the middle of the logarithms of their ratios (Hodges–Lehmann), with its exact interval,
+/// from 6 rounds on, and with fewer the median of their ratios. That needs rounds that are close in time (not
+/// [`Order::Random`]), and common ones for at least half of the values of the cell that has fewer; else all values
+/// of the one are held against all of the other, from 6 on either side with an interval, and with fewer it is the ratio of the
+/// medians. None where the divisor is nothing.
 pub fn ratio(of: &Spread, to: &Spread, order: Order) -> Option<Ratio> {
     let by_round = match order {
         Order::Random => Vec::new(),
-        Order::Shuffled | Order::Sequential => paired(of, to),
+        Order::Shuffled | Order::Sequential => in_rounds(of, to),
     };
     let fewer = of.values.len().min(to.values.len());
     if !by_round.is_empty() && by_round.len() * 2 >= fewer {
+        let interval = logs(&by_round)
+            .and_then(|logs| paired(&logs))
+            .map(|interval| interval.map(f64::exp));
         return Some(Ratio {
-            value: median(&by_round)?,
+            value: match interval {
+                Some(interval) => interval.estimate,
+                None => median(&by_round)?,
+            },
+            interval,
             by_round,
         });
     }
+    let interval = logs(&of.plain())
+        .zip(logs(&to.plain()))
+        .filter(|_| fewer >= ENOUGH_TRIALS)
+        .and_then(|(of, to)| unpaired(&of, &to))
+        .map(|interval| interval.map(f64::exp));
     (to.median != 0.0).then(|| Ratio {
-        value: of.median / to.median,
+        value: interval.map_or(of.median / to.median, |interval| interval.estimate),
+        interval,
         by_round: Vec::new(),
     })
 }
 
-fn paired(of: &Spread, to: &Spread) -> Vec<f64> {
+/// The logarithms of values that are all above 0.
+fn logs(values: &[f64]) -> Option<Vec<f64>> {
+    let positive = values.iter().all(|value| *value > 0.0);
+    positive.then(|| values.iter().map(|value| value.ln()).collect())
+}
+
+/// The logarithms of the values of a spread that are above 0.
+pub(super) fn logs_of(spread: &Spread) -> Vec<f64> {
+    let values = spread.plain().into_iter().filter(|value| *value > 0.0);
+    values.map(f64::ln).collect()
+}
+
+fn in_rounds(of: &Spread, to: &Spread) -> Vec<f64> {
     let others: BTreeMap<u32, f64> = to.values.iter().map(|v| (v.round, v.value)).collect();
     let mine: BTreeMap<u32, f64> = of.values.iter().map(|v| (v.round, v.value)).collect();
     mine.iter()
