@@ -170,7 +170,7 @@ fn it_is_told_all_that_it_must_be_told() {
         assert!(given.iter().any(|word| word == flag), "{flag}");
     }
     assert_eq!(after(given, "-n"), ["100"]);
-    assert_eq!(after(given, "-s"), ["1"]);
+    assert_eq!(after(given, "-s"), ["2"], "1.5 s, and never stricter");
     assert_eq!(given.last().unwrap(), "http://127.0.0.1:8080/a");
 
     let timed = Order {

@@ -108,7 +108,7 @@ fn it_is_told_all_that_it_must_be_told() {
     let given = &command.arguments;
     assert_eq!(after(given, "-a"), ["100"]);
     assert_eq!(after(given, "-L"), ["10"], "it ends at a sample");
-    assert_eq!(after(given, "-t"), ["1"]);
+    assert_eq!(after(given, "-t"), ["2"], "1.5 s, and never stricter");
     assert_eq!(after(given, "-H"), ["x=a=b: c"]);
     assert_eq!(command.env, [("PORT", String::new())]);
     let timed = Order {

@@ -53,18 +53,26 @@ fn another_status_is_among_its_requests() {
 fn errors_of_sockets_are_beside_its_requests() {
     let broken = GOOD.replace(
         "\"connect\":0,\"read\":0,\"write\":0,\"status\":0,\"timeout\":0",
-        "\"connect\":1,\"read\":2,\"write\":3,\"status\":4,\"timeout\":5",
+        "\"connect\":0,\"read\":2,\"write\":3,\"status\":4,\"timeout\":5",
     );
     let heard = read(&broken).unwrap();
-    assert_eq!(heard.succeeded, 6083);
+    // What came after the time-out is among its requests.
+    assert_eq!(heard.succeeded, 6078);
+    assert_eq!(heard.told, None);
     let expected = [
-        (ErrorKind::Connect, 1),
         (ErrorKind::Reset, 2),
         (ErrorKind::Write, 3),
         (ErrorKind::Status, 4),
         (ErrorKind::Timeout, 5),
     ];
     assert_eq!(heard.errors, expected.into());
+}
+
+#[test]
+fn connections_that_were_never_opened_are_no_load() {
+    let fewer = GOOD.replace("\"connect\":0", "\"connect\":39");
+    let error = read(&fewer).unwrap_err();
+    assert_eq!(error, "39 of its connections were never opened");
 }
 
 #[test]

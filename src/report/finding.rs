@@ -177,6 +177,6 @@ fn finding(
 fn bytes(cell: &CellSummary<'_>, base: &CellSummary<'_>) -> Option<String> {
     let share = bodies(cell)?.mean_wire / bodies(base)?.mean_wire;
     let change = (share - 1.0).abs();
-    let word = if share < 1.0 { "saves" } else { "adds" };
-    (change.is_finite() && change >= 0.01).then(|| format!("{word} {}", show::share(change)))
+    let word = if share < 1.0 { "fewer" } else { "more" };
+    (change.is_finite() && change >= 0.01).then(|| format!("{} {word}", show::share(change)))
 }

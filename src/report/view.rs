@@ -112,7 +112,7 @@ pub struct Finding {
     pub change_interval: Option<String>,
     /// The smallest change that would have been found, where none is shown.
     pub could_have_seen: Option<String>,
-    /// By how much a body is smaller or larger on the wire, where it is: `saves 71 %`.
+    /// By how much a body is smaller or larger on the wire, where it is: `71 % fewer`.
     pub bytes: Option<String>,
     /// Ratio of the peak RSS.
     pub rss: Option<String>,
