@@ -223,14 +223,20 @@ mod tests {
 
     /// A child that waits for the end of its input.
     fn waiting(words: &[&str], variables: &[(&str, &str)]) -> Child {
-        Command::new(words[0])
+        let child = Command::new(words[0])
             .args(&words[1..])
             .env_clear()
             .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()
-            .unwrap()
+            .unwrap();
+        // The kernel says that a program is executed a moment before it shows its environment.
+        let shown = || fs::read(format!("/proc/{}/environ", child.id())).unwrap();
+        while shown().is_empty() && !variables.is_empty() {
+            std::thread::yield_now();
+        }
+        child
     }
 
     fn end(mut child: Child) {

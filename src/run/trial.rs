@@ -6,7 +6,7 @@ use super::event::Live;
 use super::loading::{Loading, Running};
 use crate::generator::{Order, Tool};
 use crate::load::{self, Cancel, Job, Target, Verified, VerifyError};
-use crate::record::{Outcome, Phase, Reading, Step, Trial};
+use crate::record::{Load, Outcome, Phase, Reading, Step, Trial};
 use crate::sample::{Checkpoint, Root, Sampler, Tree};
 use crate::server::{self, Fallen, Place, Rooted, Server, ServerError, Services};
 use crate::spec::{Cell, Planned, RunSettings};
@@ -320,26 +320,28 @@ impl Stage<'_> {
         if let Some(foreign) = foreign {
             return seen.fail(Step::Load, foreign.to_string(), Vec::new());
         }
-        // Nobody has looked at the answers to another generator.
-        if self.tool.is_some()
-            && let Err(reason) = self.verify(server).await
-        {
-            let reason = format!("after the load, {reason}");
-            return seen.fail(Step::Load, reason, server.log_tail());
-        }
         self.judge(&mut seen.trial);
-        self.nothing_came(seen)
+        if let Some(tool) = &self.tool {
+            return self.of_tool(seen, tool, server).await;
+        }
+        seen
     }
 
-    /// A program that says that all went well, and had no answer, has failed: the trial says nothing of the server.
-    fn nothing_came(&self, seen: Seen) -> Seen {
-        let succeeded = seen.trial.load.as_ref().map(|load| load.counts.succeeded);
-        match (&self.tool, succeeded, &seen.trial.outcome) {
-            (Some(tool), Some(0), Outcome::Invalid { reasons }) => {
-                let reason = format!("{} exited with 0, and {}", tool.name(), reasons.join("; "));
-                seen.fail(Step::Load, reason, Vec::new())
+    /// What another generator says is believed only so far: nobody has looked at the answers that it had.
+    async fn of_tool(&self, seen: Seen, tool: &Tool, server: &Server) -> Seen {
+        let nothing = |load: &Load| load.counts.succeeded == 0;
+        if let Outcome::Invalid { reasons } = &seen.trial.outcome
+            && seen.trial.load.as_ref().is_some_and(nothing)
+        {
+            let reason = format!("{} exited with 0, and {}", tool.name(), reasons.join("; "));
+            return seen.fail(Step::Load, reason, Vec::new());
+        }
+        match self.verify(server).await {
+            Ok(_) => seen,
+            Err(reason) => {
+                let reason = format!("after the load, {reason}");
+                seen.fail(Step::Load, reason, server.log_tail())
             }
-            _ => seen,
         }
     }
 
