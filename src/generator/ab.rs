@@ -50,6 +50,10 @@ impl Adapter for Ab {
         what
     }
 
+    fn is_misled_by_interim(&self) -> bool {
+        true
+    }
+
     fn command(&self, order: &Order) -> Command {
         let mut command = Command::default();
         let add = |arguments: &mut Vec<String>, words: &[&str]| {

@@ -28,8 +28,8 @@ pub(super) trait Adapter: Sync {
     /// What it cannot do of a load that asks for nothing but 2xx, each in a phrase.
     fn cannot(&self, work: &LoadSpec) -> Vec<&'static str>;
 
-    /// Whether it takes an interim response (1xx) for the answer.
-    fn counts_interim(&self) -> bool {
+    /// Whether an interim response (1xx) misleads it: it takes it for the answer, or waits for ever.
+    fn is_misled_by_interim(&self) -> bool {
         false
     }
 

@@ -65,7 +65,7 @@ impl Adapter for Autocannon {
         what
     }
 
-    fn counts_interim(&self) -> bool {
+    fn is_misled_by_interim(&self) -> bool {
         true
     }
 

@@ -158,9 +158,9 @@ impl Tool {
         self.adapter.name()
     }
 
-    /// Whether it takes an interim response (1xx) for the answer.
-    pub fn counts_interim(&self) -> bool {
-        self.adapter.counts_interim()
+    /// Whether an interim response (1xx) misleads it.
+    pub fn is_misled_by_interim(&self) -> bool {
+        self.adapter.is_misled_by_interim()
     }
 }
 

@@ -82,7 +82,7 @@ impl Adapter for Wrk {
             .unwrap_or(1)
     }
 
-    fn counts_interim(&self) -> bool {
+    fn is_misled_by_interim(&self) -> bool {
         true
     }
 

@@ -1,4 +1,4 @@
-//! Commands that are run to their end: probes, builds, load generators. They
+//! Commands that are run to their end: probes, builds. They
 //! have a guard as servers do, so that nothing of them outlives them.
 
 use super::handle::{Guard, GuardProgram, StartError, StopError};

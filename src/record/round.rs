@@ -112,3 +112,46 @@ fn joined(a: Option<Histogram>, b: Option<Histogram>) -> Option<Histogram> {
         (a, b) => a.or(b),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Counts, ErrorKind};
+
+    fn phase(succeeded: u64, seconds: u64, failed: u64) -> Load {
+        Load {
+            window_ns: seconds * 1_000_000_000,
+            counts: Counts {
+                planned: succeeded + failed,
+                sent: succeeded + failed,
+                succeeded,
+                failed,
+                ..Counts::default()
+            },
+            errors: [(ErrorKind::Reset, failed)].into(),
+            first_error_ns: (failed > 0).then_some(5),
+            ..Load::default()
+        }
+    }
+
+    #[test]
+    fn the_rate_of_rounds_is_the_mean_of_their_rates() {
+        // 100/s and 300/s: not the 120/s of all requests over all time.
+        let both = phase(900, 9, 0).join(phase(300, 1, 2));
+        assert_eq!(both.requests_per_second(), Some(200.0));
+        assert_eq!(phase(900, 9, 0).requests_per_second(), Some(100.0));
+        let three = both.clone().join(phase(200, 1, 0));
+        assert_eq!(three.rounds.len(), 3);
+        assert_eq!(three.requests_per_second(), Some(200.0));
+        assert_eq!(phase(1, 0, 0).requests_per_second(), None);
+    }
+
+    #[test]
+    fn counts_of_rounds_add_up() {
+        let both = phase(900, 9, 0).join(phase(300, 1, 2));
+        assert_eq!(both.counts.check(), Ok(()));
+        assert_eq!((both.counts.succeeded, both.counts.failed), (1200, 2));
+        assert_eq!(both.errors[&ErrorKind::Reset], 2);
+        assert_eq!(both.first_error_ns, Some(9_000_000_005));
+    }
+}

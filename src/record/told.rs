@@ -121,6 +121,28 @@ mod tests {
     }
 
     #[test]
+    fn what_was_stored_reads_back() {
+        let stored = r#"{"timing":"with_connect","count":2000,"mean_ns":825000.0,"mean_derived":true,"min_ns":null,
+            "max_ns":4860000,"quantiles":[{"share":0.5,"ns":829000}],"connect_mean_ns":1000000.0}"#;
+        let told: Told = serde_json::from_str(stored).unwrap();
+        assert_eq!(
+            (told.timing, told.quantile(0.5)),
+            (Timing::WithConnect, Some(829_000))
+        );
+        let names = [
+            Timing::Service,
+            Timing::WithConnect,
+            Timing::Corrected,
+            Timing::WholeMilliseconds,
+        ];
+        for timing in names {
+            // The word in columns is the one in records.
+            let word = serde_json::to_value(timing).unwrap();
+            assert_eq!(word, timing.name());
+        }
+    }
+
+    #[test]
     fn two_phases_have_a_mean_and_no_quantiles() {
         let both = told(100, 10.0, 7).join(&told(300, 20.0, 9));
         assert_eq!(both.mean_ns, Some(17.5));

@@ -17,6 +17,9 @@ use std::collections::BTreeMap;
 /// Why a high percentile is missing.
 pub(super) const TOO_FEW: &str = "too few samples";
 
+/// Why a percentile of another generator is missing: it tells others, or cannot tell it of these requests.
+pub(super) const NOT_TOLD: &str = "not told by the generator";
+
 /// The report.
 pub(super) fn report(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
     let run = input.run;

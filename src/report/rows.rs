@@ -1,10 +1,10 @@
 //! The rows of a report's tables: cells with figures, cells without and why, single trials.
 
-use super::json::TOO_FEW;
+use super::json::{NOT_TOLD, TOO_FEW};
 use super::naming::Naming;
 use super::view::{CellView, FigureView, OtherView, TrialView};
 use super::{show, timing};
-use crate::record::{METRICS, Metric, Outcome, Step, Trial, Usage};
+use crate::record::{Load, METRICS, Metric, Outcome, Step, Trial, Usage};
 use crate::spec::Spec;
 use crate::stats::{
     CellSummary, Comparison, Effect, Spread, State, Verdict, effect, generator_limited, pairs,
@@ -186,12 +186,15 @@ pub(super) fn why_absent<'t>(
     metric: &Metric,
     mut trials: impl Iterator<Item = &'t Trial>,
 ) -> Option<&'static str> {
-    let is_quantile = metric.name.starts_with("latency_p");
-    let some = trials.any(|trial| {
-        let service = trial.load.as_ref().and_then(|load| load.service.as_ref());
-        service.is_some_and(|service| service.count > 0)
-    });
-    (is_quantile && some).then_some(TOO_FEW)
+    if !metric.name.starts_with("latency_p") {
+        return None;
+    }
+    let few = |load: &Load| match (&load.service, &load.told) {
+        (Some(service), _) => (service.count > 0).then_some(TOO_FEW),
+        (None, Some(_)) => Some(NOT_TOLD),
+        (None, None) => None,
+    };
+    trials.find_map(|trial| few(trial.load.as_ref()?))
 }
 
 /// The rows of cells without figures, failed ones first.

@@ -1,6 +1,6 @@
 //! One trial: a fresh server is started, proved to be ours, verified, loaded,
-//! watched, left to rest and stopped. This is the one place where servers, load
-//! and samples meet, and it reads like the list of a trial's steps.
+//! watched, left to rest and stopped. Here (and in `loading`) servers, load and
+//! samples meet, and it reads like the list of a trial's steps.
 
 use super::event::Live;
 use super::loading::{Loading, Running};
@@ -225,9 +225,9 @@ impl Stage<'_> {
             return Ok(());
         };
         let (job, target, verified) = verified;
-        if verified.response.interim > 0 && tool.counts_interim() {
+        if verified.response.interim > 0 && tool.is_misled_by_interim() {
             return Err(format!(
-                "the server sends interim responses (1xx), and {} would count each of them as an answer",
+                "the server sends interim responses (1xx), and {} would take them for answers, or wait for ever",
                 tool.name()
             ));
         }
