@@ -246,8 +246,8 @@ fn told(percentiles: &str, complete: u64, seconds: f64, connections: u32) -> Tol
 /// `Connect:        0   12  44.2     11    1020`.
 fn connect_mean(report: &str) -> Option<f64> {
     let mean = report.lines().find_map(|line| {
-        let columns = line.strip_prefix("Connect:")?.split_whitespace();
-        columns.skip(1).next()?.parse::<f64>().ok()
+        let mut columns = line.strip_prefix("Connect:")?.split_whitespace();
+        columns.nth(1)?.parse::<f64>().ok()
     });
     mean.filter(|ms| *ms > 0.0).map(|ms| ms * 1e6)
 }

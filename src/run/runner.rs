@@ -208,7 +208,9 @@ impl Session<'_> {
                 repetitions: cell.repetitions,
                 live: Arc::clone(&live),
             });
-            let ended = self.trial(planned, cell, &ledgers, services, live).await?;
+            // A trial is much to keep on the way.
+            let trial = self.trial(planned, cell, &ledgers, services, live);
+            let ended = Box::pin(trial).await?;
             let seen = match ended {
                 Ended::Done(seen) => seen,
                 Ended::Cancelled { left } => {

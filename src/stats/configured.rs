@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 /// Something that is configured differently.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Setting {
+    /// Another program serves; which, in words.
+    Runs(String),
     /// It reached what serves, as far as can be told; what, in words.
     Reached(String),
     /// It did not; why, in a sentence without its full stop.
@@ -159,10 +161,13 @@ fn front(sides: &[Side<'_>; 2]) -> Vec<Setting> {
     settings.extend(command(sides, same_start));
     let [a, b] = sides.each_ref().map(|side| side.process);
     if a.runtime != b.runtime {
-        settings.push(if same_start == Some(true) {
-            Setting::Lost("the runtime is the same for both where it serves".to_owned())
-        } else {
-            Setting::Reached("the runtime".to_owned())
+        settings.push(match same_start {
+            Some(true) => {
+                Setting::Lost("the runtime is the same for both where it serves".to_owned())
+            }
+            // What a process was started as is its program too.
+            Some(false) => Setting::Runs("the runtime that serves".to_owned()),
+            None => Setting::Reached("the runtime".to_owned()),
         });
     }
     let differs = [

@@ -169,6 +169,7 @@ fn judge(settings: Vec<Setting>, bodies_vary: bool) -> Effect {
     };
     for setting in settings {
         match setting {
+            Setting::Runs(what) => return Effect::Seen(vec![what]),
             Setting::Reached(what) => hidden.reached.push(what),
             Setting::Lost(why) => hidden.lost.push(why),
         }

@@ -445,3 +445,23 @@ fn pairs_are_with_the_usual_value() {
         [("s/mode=low", "s/mode=off"), ("s/mode=high", "s/mode=off")]
     );
 }
+
+#[test]
+fn another_runtime_is_another_program_where_it_serves() {
+    let on_runtime = |case: Case, name: &str| {
+        let mut case = case;
+        case.cell.processes[0].runtime = Some(name.to_owned());
+        case
+    };
+    let other = on_runtime(on(), "node-22").serving("other", Arrival::default());
+    assert_eq!(
+        between(&other, &on_runtime(off(), "node-6")),
+        Effect::Seen(vec!["the runtime that serves".to_owned()])
+    );
+    // A wrapper that starts the same program for both.
+    let same = on_runtime(on(), "node-22");
+    assert_eq!(
+        nothing(&between(&same, &on_runtime(off(), "node-6"))),
+        "the runtime is the same for both where it serves"
+    );
+}
