@@ -154,6 +154,39 @@ pub(super) fn apply(
     Ok(machine.versions())
 }
 
+/// Refuses to go on with a run whose load generators are not here: its trials would fail, and not be run again.
+pub(super) fn refuse_lost_generators(
+    spec: &Spec,
+    folder: &Path,
+    scratch: &Path,
+) -> Result<(), Exit> {
+    let cells = spec.cells.iter().filter(|cell| cell.skip.is_none());
+    let needs: Vec<Needs> = cells
+        .map(|cell| Needs {
+            requires: Vec::new(),
+            folders: Vec::new(),
+            ..Needs::of(cell)
+        })
+        .collect();
+    let machine = Machine::look(&needs, folder, scratch)?;
+    let lost: BTreeSet<String> = needs
+        .iter()
+        .filter_map(|needs| machine.missing(needs))
+        .map(|skip| match skip.install {
+            Some(install) => format!("{} ({install})", skip.reason),
+            None => skip.reason,
+        })
+        .collect();
+    for reason in &lost {
+        say_error(reason);
+    }
+    if lost.is_empty() {
+        return Ok(());
+    }
+    say_line("the run cannot go on without what made its loads; nothing was started");
+    Err(Exit::Machine)
+}
+
 /// Folders that cells would run in and that are not there: a plan may skip what a run must not overlook. What
 /// is checked out for a revision may well not lie here.
 pub(super) fn missing_folders(spec: &Spec, folder: &Path) -> Vec<String> {

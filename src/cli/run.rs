@@ -352,7 +352,10 @@ impl Sessions<'_> {
                 revision.as_deref(),
                 session,
             )?,
-            Task::GoOn(run, _) => resume(run, session)?,
+            Task::GoOn(run, spec) => {
+                requirements::refuse_lost_generators(spec, &folder, scratch.path())?;
+                resume(run, session)?
+            }
         };
         let job = Job {
             folder,

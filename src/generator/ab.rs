@@ -10,6 +10,8 @@ use std::path::Path;
 
 /// The file with the percentiles.
 const PERCENTILES: &str = "percentiles.csv";
+/// Its numbers are of 32 bits.
+const MOST_COUNTED: u64 = i32::MAX as u64;
 /// The file with the body.
 const BODY: &str = "body";
 /// Requests a second for which it makes room when time ends the load. It keeps 32 bytes for each.
@@ -43,6 +45,9 @@ impl Adapter for Ab {
         if matches!(work.amount, Amount::Requests(requests) if requests < u64::from(work.connections))
         {
             what.push("it needs a request for each of its connections");
+        }
+        if matches!(work.amount, Amount::Requests(requests) if requests > MOST_COUNTED) {
+            what.push("it counts to 2 147 483 647 requests at most");
         }
         if work.request.body.is_some() && !["POST", "PUT"].contains(&work.request.method.as_str()) {
             what.push("it sends a body with POST and PUT alone");

@@ -3,7 +3,7 @@
 //! and read by the labels of what they print. What one cannot give is empty, and what it gives is
 //! tagged with what it is.
 //!
-//! A file for each generator is an [`Adapter`]; `find` looks for its program, `order` is what it is
+//! A file for each generator is an `Adapter`; `find` looks for its program, `order` is what it is
 //! asked for in hotlap's words, `heard` what it told in hotlap's units, and `run` makes a [`Load`] of it.
 //!
 //! [`Load`]: crate::record::Load

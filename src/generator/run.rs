@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -22,6 +22,8 @@ use std::time::Duration;
 const SLACK: Duration = Duration::from_secs(30);
 /// Longer than any trial may take.
 const FOREVER: Duration = Duration::from_hours(24 * 365);
+/// The files for what it prints to standard error and to standard output, in its folder.
+const PRINTED: (&str, &str) = ("printed.err", "printed.out");
 /// How many lines of what it printed an error carries.
 const TAIL_LINES: usize = 20;
 
@@ -236,7 +238,7 @@ async fn once(
     for (file, content) in &command.files {
         std::fs::write(folder.path().join(file), content).map_err(GeneratorError::Files)?;
     }
-    let launch = launch(tool, &command, place, folder.path(), name);
+    let launch = launch(tool, &command, place, folder.path());
     let guard = Guard::start(&place.program, &launch)
         .await
         .map_err(GeneratorError::Start)?;
@@ -264,11 +266,12 @@ async fn once(
         after: limit,
     })?;
     let stdout = read(launch.stdout.as_deref());
+    keep(&launch, place, tool.name(), name).map_err(GeneratorError::Files)?;
     let useless = |reason: String| GeneratorError::Useless {
         name: tool.name(),
         exit,
         reason,
-        tail: last_lines(&launch),
+        tail: last_lines(&launch, &place.secrets),
     };
     if !exit.success() {
         return Err(useless("so nothing that it printed counts".to_owned()));
@@ -294,13 +297,7 @@ async fn once(
     Ok(Made { load, notes })
 }
 
-fn launch(
-    tool: &Tool,
-    command: &super::adapter::Command,
-    place: &Place,
-    folder: &Path,
-    name: &str,
-) -> Launch {
+fn launch(tool: &Tool, command: &super::adapter::Command, place: &Place, folder: &Path) -> Launch {
     let mut env = place.env.clone();
     for (variable, value) in &command.env {
         env.retain(|(known, _)| known != variable);
@@ -309,15 +306,15 @@ fn launch(
     let words: Vec<String> = std::iter::once(tool.path.display().to_string())
         .chain(command.arguments.iter().cloned())
         .collect();
-    let kept = |ending: &str| place.logs.join(format!("{}.{name}.{ending}", tool.name()));
     Launch {
         role: tool.name().to_owned(),
         command: words.clone(),
         env,
         cwd: folder.to_owned(),
-        log: kept("log"),
+        // Read as it is, and kept without secrets: a figure may have the digits of one.
+        log: folder.join(PRINTED.0),
         log_cap: Launch::LOG_CAP,
-        stdout: Some(kept("out")),
+        stdout: Some(folder.join(PRINTED.1)),
         stop_signal: "SIGTERM".to_owned(),
         grace: Duration::from_secs(2),
         nofile: None,
@@ -325,7 +322,7 @@ fn launch(
         ledger: Some(place.ledgers.join(format!("{}.json", tool.name()))),
         // A header may hold what nothing may keep.
         shown: Some(hide(&shell_words::join(&words), &place.secrets)),
-        secrets: place.secrets.clone(),
+        secrets: Vec::new(),
     }
 }
 
@@ -336,12 +333,26 @@ fn read(path: Option<&Path>) -> String {
 }
 
 /// What it printed last: to standard error, else to standard output.
-fn last_lines(launch: &Launch) -> Vec<String> {
+fn last_lines(launch: &Launch, secrets: &[String]) -> Vec<String> {
     let lines = tail(&launch.log, TAIL_LINES);
-    match &launch.stdout {
+    let lines = match &launch.stdout {
         Some(stdout) if lines.is_empty() => tail(stdout, TAIL_LINES),
         _ => lines,
+    };
+    lines.iter().map(|line| hide(line, secrets)).collect()
+}
+
+/// Keeps what it printed among the logs, without secrets.
+fn keep(launch: &Launch, place: &Place, generator: &str, name: &str) -> io::Result<()> {
+    let printed = [(Some(&launch.log), "log"), (launch.stdout.as_ref(), "out")];
+    for (path, ending) in printed {
+        let text = hide(&read(path.map(PathBuf::as_path)), &place.secrets);
+        std::fs::write(
+            place.logs.join(format!("{generator}.{name}.{ending}")),
+            text,
+        )?;
     }
+    Ok(())
 }
 
 /// Clock ticks of the kernel as nanoseconds.

@@ -24,6 +24,15 @@ pub struct Hold {
     file: File,
 }
 
+/// How an entry is held.
+#[derive(Debug)]
+pub(super) enum Held {
+    /// It is made, and others may use it too.
+    Made(Hold),
+    /// It is not, and nobody else may use it.
+    Alone(Hold),
+}
+
 impl Cache {
     /// Where the environment says: `HOTLAP_CACHE_DIR`, else `hotlap` in `XDG_CACHE_HOME` or in `~/.cache`. Without a home,
     /// as under some cron, in `/var/tmp`.
@@ -62,6 +71,44 @@ impl Cache {
                 Ok(()) => return Ok(Hold { file }),
                 Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(error)) => return Err(error),
+            }
+            if let Some(tell) = wait.take() {
+                tell();
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// Holds an entry that is made, together with others; else alone, so that it can be made. `wait` is told once, where
+    /// somebody makes it and must be waited for. Whoever waits holds nothing that the other could wait for, since an
+    /// entry that is made is never waited for.
+    pub(super) async fn made_or_alone(
+        &self,
+        entry: &Path,
+        is_made: impl Fn() -> bool,
+        wait: impl FnOnce(),
+    ) -> io::Result<Held> {
+        let file = lock_file(entry)?;
+        let mut wait = Some(wait);
+        let free = |tried: Result<(), TryLockError>| match tried {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(error),
+        };
+        loop {
+            if free(file.try_lock_shared())? {
+                if is_made() {
+                    return Ok(Held::Made(Hold { file }));
+                }
+                file.unlock()?;
+            }
+            if free(file.try_lock())? {
+                let hold = Hold { file };
+                return if is_made() {
+                    hold.share().map(Held::Made)
+                } else {
+                    Ok(Held::Alone(hold))
+                };
             }
             if let Some(tell) = wait.take() {
                 tell();

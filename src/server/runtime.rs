@@ -3,7 +3,7 @@
 //! every later run.
 
 use super::build::{BuildError, Workshop};
-use super::cache::{Cache, Hold};
+use super::cache::{Cache, Held, Hold};
 use super::requirement::probe;
 use crate::spec::{Fill, Runtime};
 use serde::{Deserialize, Serialize};
@@ -68,15 +68,20 @@ pub async fn make(
         None
     } else {
         let unlocked = |error: std::io::Error| failed(format!("{}: {error}", entry.display()));
-        let hold = cache
-            .alone(&entry, || tell(Step::Waits))
+        // One whose program is gone is as torn as one without its mark.
+        let made = || is_made(&entry) && bin(runtime, &fill, workshop.folder).is_ok();
+        let held = cache
+            .made_or_alone(&entry, made, || tell(Step::Waits))
             .await
             .map_err(unlocked)?;
-        if !is_made(&entry) {
-            tell(Step::Makes);
-            anew(runtime, &entry, &fill, workshop).await?;
-        }
-        Some(hold.share().map_err(unlocked)?)
+        Some(match held {
+            Held::Made(hold) => hold,
+            Held::Alone(hold) => {
+                tell(Step::Makes);
+                anew(runtime, &entry, &fill, workshop).await?;
+                hold.share().map_err(unlocked)?
+            }
+        })
     };
     let bin = bin(runtime, &fill, workshop.folder).map_err(failed)?;
     let version = version(runtime, &fill, &bin, workshop).await;

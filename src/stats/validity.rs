@@ -30,6 +30,7 @@ const WINDOW_SLACK: Duration = Duration::from_millis(50);
 /// - that this machine had ports and descriptors enough: a single such failure is one too many;
 /// - that no connection had bytes left over that nothing asked for, since a server that answers twice would be
 ///   counted twice;
+/// - that a load by a number of requests made them all;
 /// - that at the end no more requests were without an outcome than there are connections to have one each;
 /// - where another generator made the load, and one body is expected, that so many of them were read;
 /// - the window against the planned duration, of all rounds together: not shorter, nor longer than the time-out allows for
@@ -43,6 +44,7 @@ pub fn validity(load: &Load, work: &LoadSpec, max_errors: f64) -> Vec<String> {
     reasons.extend(conservation(load));
     reasons.extend(own_limits(load));
     reasons.extend(surplus(load));
+    reasons.extend(unsent(load, work));
     reasons.extend(lost(load));
     reasons.extend(unread(load, work));
     let errors = errors(load, work, max_errors);
@@ -93,6 +95,18 @@ fn surplus(load: &Load) -> Option<String> {
             connections.surplus, connections.wanted
         )
     })
+}
+
+/// A load by a number of requests that did not make them all.
+fn unsent(load: &Load, work: &LoadSpec) -> Option<String> {
+    let Counts {
+        planned,
+        sent,
+        unsent,
+        ..
+    } = load.counts;
+    let by_number = matches!(work.amount, Amount::Requests(_));
+    (by_number && unsent > 0).then(|| format!("only {sent} of {planned} requests were sent"))
 }
 
 /// A connection of a closed loop has one request at a time.
