@@ -10,14 +10,14 @@ use crate::server::cache::Cache;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// End what earlier runs left alive because their guards were killed, and empty the cache
+/// End what earlier runs left alive because their guards were killed; with --caches empty the cache too
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  hotlap clean --dry-run")]
 pub(super) struct CleanArgs {
     /// The folder of reports
     #[arg(long, value_name = "DIR", default_value = "reports")]
     out: PathBuf,
-    /// Say what would be ended, and end nothing
+    /// Say what would be ended and where the cache is; end and remove nothing
     #[arg(long)]
     dry_run: bool,
     /// Take the runtimes and builds away that are kept for later runs

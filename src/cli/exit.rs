@@ -5,14 +5,15 @@ use std::process::ExitCode;
 /// How a command ended, as its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
-    /// All ran and all is valid.
+    /// All ran and all is valid, skipped cells aside.
     Fine = 0,
     /// A trial failed or is invalid; the reports are written all the same.
     TrialFailed = 1,
-    /// Bad suite or bad command line; nothing was started.
+    /// Bad suite or bad command line, or a warning with `--strict`; nothing was started.
     Usage = 2,
     /// This machine cannot: a lock is held, there are no descriptors or no
-    /// space, or `--strict` and a requirement is not met.
+    /// space, no cell can run here (with `--strict`: one cannot), a generator
+    /// of a resumed run is gone, or a leftover does not end.
     Machine = 4,
     /// Interrupted; what was measured is kept, and `--resume` goes on.
     Interrupted = 130,
@@ -21,10 +22,11 @@ pub enum Exit {
 /// The list as `--help` shows it.
 pub(super) const HELP: &str = "\
 Exit codes:
-  0    all ran, all valid
+  0    all ran, all valid, skipped cells aside
   1    a trial failed or is invalid; the reports are written all the same
-  2    bad suite or bad command line; nothing was started
-  4    this machine cannot: lock held, no descriptors, no space, --strict requirement
+  2    bad suite or bad command line, or --strict and a warning; nothing was started
+  4    this machine cannot: lock held, no descriptors, no space, no cell can run here (with
+       --strict: one cannot), a resumed run's generator gone, a leftover that does not end
   130  interrupted; what was measured is kept, --resume goes on
 
 Examples:

@@ -15,7 +15,7 @@ pub(super) struct LogArgs {
     /// A run's folder, its id, or `latest`
     #[arg(value_name = "RUN")]
     run: String,
-    /// A part of the cell's name, as the report shows it
+    /// A part of the cell's name in `hotlap plan`, such as compression=gzip or @steady
     #[arg(value_name = "CELL")]
     cell: String,
     /// Which of its trials; all unless given

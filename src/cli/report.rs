@@ -45,7 +45,7 @@ pub(super) struct ReportArgs {
 enum FormatName {
     /// report.md
     Md,
-    /// summary.csv and trials.csv
+    /// summary.csv and trials.csv, and roles.csv where a cell has several roles
     Csv,
     /// report.json
     Json,

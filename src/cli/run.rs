@@ -40,10 +40,10 @@ pub(super) struct RunArgs {
     /// Where records and reports go [default: reports/ beside the folder `suites`]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Go on with an unfinished run (the newest, or this one); its stored plan is used
+    /// Go on with an unfinished run (the profile's newest, or this one) by its stored plan
     #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "latest", conflicts_with_all = ["only", "skip", "repetitions", "generator", "seed"])]
     resume: Option<String>,
-    /// Unmet requirements and warnings are errors
+    /// Cells that cannot run here and warnings are errors; of a run that begins
     #[arg(long)]
     strict: bool,
     /// End the run at the first trial that fails
@@ -58,7 +58,7 @@ pub(super) struct RunArgs {
     /// Write what happens to standard output, as one JSON object a line
     #[arg(long, value_name = "FORMAT", value_enum)]
     events: Option<EventFormat>,
-    /// A minijinja template for report.md in the place of the built-in one
+    /// A minijinja template for the run's report.md in the place of the built-in one; the suite's page keeps that
     #[arg(long, value_name = "FILE")]
     template: Option<PathBuf>,
 }

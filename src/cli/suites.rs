@@ -30,7 +30,7 @@ pub(super) struct Selection {
     /// Trials of each cell, whatever the suite says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) repetitions: Option<u32>,
-    /// The same suite by another load generator, whatever its loads say
+    /// Every load by this generator, whatever the suite says
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(generators()))]
     pub(super) generator: Option<String>,
     /// Where the shuffle of trials starts; a report names the one that it had

@@ -1,8 +1,10 @@
 //! A run: `trial` is one lifecycle, from the start of a server to the proof that
-//! it is gone; `making` is what is built and asked before the first; `runner`
-//! takes the trials in their order and keeps each on disk before the next;
-//! `observe` is what can be seen of a server before its load; `event` is what
-//! happened, for whoever listens.
+//! it is gone; `making` is what is built and asked before the first, `tools` the
+//! load generators that are looked for then; `runner` takes the trials in their
+//! order and keeps each on disk before the next; `observe` is what can be seen of
+//! a server before its load, `loading` a load at work; `beyond` is what this
+//! version cannot carry out, `revision` where the suite stood in its repository;
+//! `event` is what happened, for whoever listens.
 
 mod beyond;
 mod event;
