@@ -99,6 +99,16 @@ fn lines(event: &Event) -> Vec<String> {
                 "another run makes the runtime {name}; waiting for it"
             )]
         }
+        Event::RoundAdded { round, cells, .. } => {
+            vec![format!(
+                "round {round} is added: {}",
+                counted(*cells, "trial")
+            )]
+        }
+        Event::BudgetSpent { rounds, .. } => vec![format!(
+            "another round does not fit into the budget; it ends after {}",
+            counted(*rounds as usize, "round")
+        )],
         Event::TrialStarted { .. } => Vec::new(),
         Event::LeftBehind { what } => vec![format!("LEFT BEHIND: {what}")],
         Event::Killed { what } => vec![format!("warning: {what}")],
@@ -260,6 +270,9 @@ impl Display {
                 *self.current.lock().unwrap_or_else(PoisonError::into_inner) = None;
                 self.bar.set_position(*number as u64);
                 set_left(left);
+            }
+            Event::RoundAdded { trials, .. } | Event::BudgetSpent { trials, .. } => {
+                self.bar.set_length(*trials as u64);
             }
             Event::RunFinished { .. }
             | Event::LeftBehind { .. }

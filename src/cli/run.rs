@@ -10,12 +10,13 @@ use super::suites::{self, Planned, Selection, counted};
 use super::terminal::{is_interactive, say_error, say_line, say_warning};
 use crate::host;
 use crate::ids::{RunId, hex};
-use crate::plan::schedule;
+use crate::plan::{one_round, schedule};
 use crate::process::{GuardProgram, leftovers};
 use crate::record::{End, FORMAT, Run, Session, SuiteFile};
 use crate::run::{self, Cancel, Job, RunError, not_applied};
 use crate::spec::Spec;
 use crate::store::{self, Lock, RunFolder, RunState, StoreError};
+use crate::units::{show_duration, write_duration};
 use clap::{Args, ValueEnum};
 use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
@@ -41,7 +42,7 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Go on with an unfinished run (the profile's newest, or this one) by its stored plan
-    #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "latest", conflicts_with_all = ["only", "skip", "repetitions", "generator", "seed"])]
+    #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "latest", conflicts_with_all = ["only", "skip", "repetitions", "generator", "budget", "seed"])]
     resume: Option<String>,
     /// Cells that cannot run here and warnings are errors; of a run that begins
     #[arg(long)]
@@ -420,6 +421,7 @@ fn begin(
 ) -> Result<RunFolder, Exit> {
     let versions = requirements::apply(&mut planned.spec, &planned.read.suite.folder, scratch)?;
     requirements::refuse_skips(&planned.spec, arguments.strict)?;
+    refuse_budget(&planned.spec)?;
     let cells = &planned.spec.cells;
     let gated = cells.iter().any(|cell| !cell.gates.is_empty());
     for note in not_applied(&planned.spec.run, gated) {
@@ -438,6 +440,22 @@ fn begin(
         end: None,
     };
     RunFolder::create(out, &planned.spec.suite, revision, run).map_err(|error| stored(&error))
+}
+
+/// A budget in which not even one trial of each cell fits.
+fn refuse_budget(spec: &Spec) -> Result<(), Exit> {
+    let least = one_round(spec);
+    let Some(budget) = spec.run.budget.filter(|budget| least > *budget) else {
+        return Ok(());
+    };
+    say_error(&format!(
+        "the budget of {} is too small for the suite {}: one trial of each cell takes {} or more; give it more time, or \
+         leave cells out (--only, --skip), or shorten loads in a profile",
+        write_duration(budget),
+        spec.suite,
+        show_duration(least)
+    ));
+    Err(Exit::Usage)
 }
 
 fn resume(run: &Path, mut session: Session) -> Result<RunFolder, Exit> {

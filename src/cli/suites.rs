@@ -9,11 +9,13 @@ use crate::plan::{self, Plan, PlanError};
 use crate::server::files;
 use crate::spec::{Cell, Spec};
 use crate::suite::{self, Suite};
+use crate::units::parse_duration;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::AddAssign;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Which cells, and how often.
 #[derive(Debug, Clone, Default, Args)]
@@ -33,6 +35,9 @@ pub(super) struct Selection {
     /// Every load by this generator, whatever the suite says
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(generators()))]
     pub(super) generator: Option<String>,
+    /// Fit the whole run into this time: every cell gives up the same share of its trials (30m, 8h)
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(super) budget: Option<Duration>,
     /// Where the shuffle of trials starts; a report names the one that it had
     #[arg(long, value_name = "N")]
     pub(super) seed: Option<u64>,
@@ -64,6 +69,7 @@ impl Selection {
             skip: self.skip.clone(),
             repetitions: self.repetitions,
             generator: self.generator.clone(),
+            budget: self.budget,
             seed: self.seed,
             random_seed: fastrand::u64(1..1_000_000),
             // A variable that is not Unicode cannot be meant by a template.
@@ -81,6 +87,14 @@ fn generators() -> Vec<&'static str> {
     std::iter::once("built-in")
         .chain(generator::known())
         .collect()
+}
+
+/// A time of more than nothing.
+fn duration(text: &str) -> Result<Duration, String> {
+    let time = parse_duration(text).map_err(|error| error.to_string())?;
+    (!time.is_zero())
+        .then_some(time)
+        .ok_or_else(|| "it must be more than nothing".to_owned())
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

@@ -166,6 +166,7 @@ impl<'a> Expansion<'_, 'a> {
             prepare: parts.prepare,
             work,
             repetitions: self.repetitions(),
+            auto: self.auto(),
             probe: parts.probe,
             gates: self.common.figures.gates(names),
             published: self.common.figures.published(names),

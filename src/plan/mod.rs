@@ -3,6 +3,7 @@
 //! `expand` renders them into the spec, `schedule` puts the trials in order. Pure: the same suite, options and
 //! environment give the same plan.
 
+mod allot;
 mod axes;
 mod base;
 mod draft;
@@ -18,7 +19,8 @@ mod schedule;
 mod tools;
 mod work;
 
-pub use schedule::{Turn, estimate, order, schedule};
+pub use allot::{Demand, allot};
+pub use schedule::{Turn, estimate, further, one_round, order, schedule};
 
 use crate::diagnostic::Diagnostic;
 use crate::ids::CellId;
@@ -32,6 +34,7 @@ use matrix::Matrix;
 use render::Renderer;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
+use std::time::Duration;
 
 /// What the caller adds to a suite.
 #[derive(Debug, Clone, Default)]
@@ -46,6 +49,8 @@ pub struct Options {
     pub repetitions: Option<u32>,
     /// The load generator of every cell, whatever the suite says.
     pub generator: Option<String>,
+    /// The time that the whole run may take, whatever the suite says.
+    pub budget: Option<Duration>,
     /// The seed, whatever the suite says.
     pub seed: Option<u64>,
     /// The seed where nobody gives one.
@@ -285,7 +290,7 @@ fn settings(run: &Run, options: &Options) -> RunSettings {
         target: run.target.unwrap_or(default.target),
         min_effect: run.min_effect.unwrap_or(default.min_effect),
         max_warmup: run.max_warmup.unwrap_or(default.max_warmup),
-        budget: run.budget,
+        budget: options.budget.or(run.budget),
         cpus: cpus(run),
     }
 }

@@ -2,7 +2,8 @@
 //! random order, so that whatever changes during the session falls on all alike
 //! and a run that is cut short has as many trials of each cell.
 
-use crate::ids::TrialId;
+use super::allot::{Demand, allot};
+use crate::ids::{CellId, TrialId};
 use crate::spec::{Amount, Cell, Order, Pace, Planned, RunSettings, Spec};
 use std::time::Duration;
 
@@ -13,8 +14,11 @@ pub fn schedule(spec: &Spec) -> Vec<Planned> {
         .iter()
         .filter(|cell| cell.skip.is_none())
         .collect();
-    let repetitions: Vec<u32> = cells.iter().map(|cell| cell.repetitions).collect();
-    order(&repetitions, &spec.run)
+    let demands: Vec<Demand> = cells
+        .iter()
+        .map(|cell| Demand::of(cell, &spec.run))
+        .collect();
+    order(&allot(&demands, spec.run.budget), &spec.run)
         .map(|turn| Planned {
             trial: TrialId {
                 cell: cells[turn.cell].id.clone(),
@@ -62,6 +66,34 @@ pub fn order(repetitions: &[u32], run: &RunSettings) -> impl Iterator<Item = Tur
     })
 }
 
+/// One more round, after `planned`, of these cells; each gets its next trial.
+pub fn further(planned: &[Planned], cells: &[&CellId], run: &RunSettings) -> Vec<Planned> {
+    let round = planned.iter().map(|planned| planned.round).max();
+    let round = round.unwrap_or(0) + 1;
+    let mut more: Vec<Planned> = cells
+        .iter()
+        .map(|cell| {
+            let own = planned
+                .iter()
+                .filter(|planned| planned.trial.cell == **cell);
+            let last = own.map(|planned| planned.trial.repetition).max();
+            Planned {
+                trial: TrialId {
+                    cell: (*cell).clone(),
+                    repetition: last.unwrap_or(0) + 1,
+                },
+                round,
+            }
+        })
+        .collect();
+    if run.order != Order::Sequential {
+        // Another round, other dice, and the same ones for the same seed.
+        let seed = run.seed.wrapping_add(u64::from(round) << 32);
+        fastrand::Rng::with_seed(seed).shuffle(&mut more);
+    }
+    more
+}
+
 fn turns(repetitions: &[u32], round: u32) -> impl Iterator<Item = Turn> {
     repetitions
         .iter()
@@ -93,4 +125,16 @@ pub fn estimate(cell: &Cell, run: &RunSettings) -> Duration {
     };
     let pauses = ASSUMED_START_AND_STOP + work.warmup + run.rest + run.cooldown;
     pauses.saturating_add(load.saturating_mul(work.rounds))
+}
+
+/// What one trial of each cell takes at the least that is not skipped. What a load by a number of requests takes nobody
+/// knows before.
+pub fn one_round(spec: &Spec) -> Duration {
+    let running = spec.cells.iter().filter(|cell| cell.skip.is_none());
+    running.fold(Duration::ZERO, |sum, cell| {
+        let work = &cell.work;
+        let pauses = work.warmup + spec.run.rest + spec.run.cooldown;
+        sum.saturating_add(pauses)
+            .saturating_add(work.length().saturating_mul(work.rounds))
+    })
 }

@@ -359,6 +359,13 @@ impl<'a> Expansion<'_, 'a> {
         }
     }
 
+    /// Whether the number of its trials is found: where neither the caller nor the load names one.
+    pub(super) fn auto(&self) -> bool {
+        self.common.options.repetitions.is_none()
+            && self.names.load.keys.repetitions.is_none()
+            && self.common.run.repetitions == Some(Repetitions::Auto)
+    }
+
     pub(super) fn trial_timeout(&self, ready: &Ready, work: &LoadSpec) -> Duration {
         let load = &self.names.load.keys;
         load.trial_timeout.unwrap_or_else(|| match work.amount {

@@ -77,15 +77,8 @@ fn features(cell: &Cell) -> Vec<String> {
 /// whether any cell has a limit.
 pub fn not_applied(run: &RunSettings, gated: bool) -> Vec<String> {
     let mut notes = Vec::new();
-    if run.auto {
-        notes.push(format!(
-            "`repetitions = \"auto\"`: all {} trials of `max_repetitions` are run; --repetitions N gives another number",
-            run.repetitions
-        ));
-    }
     let asked = [
         (gated, "`[[gates]]` decide nothing yet"),
-        (run.budget.is_some(), "`budget` limits nothing yet"),
         (run.cpus.is_some(), "`cpus` are not set apart yet"),
     ];
     notes.extend(

@@ -54,6 +54,22 @@ pub enum Event {
         /// Its name.
         name: String,
     },
+    /// Another round is wanted: the number of trials is found, or a budget has time left.
+    RoundAdded {
+        /// Its number, from 1.
+        round: u32,
+        /// The cells that have a trial in it.
+        cells: usize,
+        /// How many trials there are now in all.
+        trials: usize,
+    },
+    /// Another round does not fit into the time that the run may take, so there is none.
+    BudgetSpent {
+        /// The rounds that were run.
+        rounds: u32,
+        /// How many trials there are in all.
+        trials: usize,
+    },
     /// A trial begins.
     TrialStarted {
         /// The trial.

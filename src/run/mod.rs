@@ -1,7 +1,7 @@
 //! A run: `trial` is one lifecycle, from the start of a server to the proof that
 //! it is gone; `making` is what is built and asked before the first, `tools` the
-//! load generators that are looked for then; `runner` takes the trials in their
-//! order and keeps each on disk before the next; `observe` is what can be seen of
+//! load generators that are looked for then; `rounds` says which trial is next;
+//! `runner` takes the trials and keeps each on disk before the next; `observe` is what can be seen of
 //! a server before its load, `loading` a load at work; `beyond` is what this
 //! version cannot carry out, `revision` where the suite stood in its repository;
 //! `event` is what happened, for whoever listens.
@@ -12,6 +12,7 @@ mod loading;
 mod making;
 mod observe;
 mod revision;
+mod rounds;
 mod runner;
 mod tools;
 mod trial;

@@ -4,6 +4,7 @@
 use super::event::{Event, Live};
 use super::loading::Running;
 use super::making::{Workpieces, make, make_all, versions};
+use super::rounds::Rounds;
 use super::tools::{Tools, tools};
 use super::trial::{self, Ended, Seen, Stage};
 use crate::load::Cancel;
@@ -17,7 +18,7 @@ use crate::store::{RunFolder, StoreError};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a run needs beside its plan, which is in the folder's record.
 #[derive(Debug)]
@@ -65,6 +66,7 @@ pub async fn run(
     cancel: &Cancel,
     listen: &mut (dyn FnMut(&Event) + Send),
 ) -> Result<End, RunError> {
+    let began = Instant::now();
     let spec = records.run().spec.clone();
     let plan = records.run().plan.clone();
     announce(records, &spec, &plan, listen);
@@ -85,10 +87,11 @@ pub async fn run(
             let means = Means {
                 job,
                 cancel,
+                began,
                 made: &made,
                 tools: &tools,
             };
-            trials(records, &means, listen, &spec, &plan).await?
+            trials(records, &means, listen, &spec).await?
         }
         None => End::Interrupted,
     };
@@ -139,6 +142,7 @@ pub(super) fn remaining<'a>(
 struct Means<'a> {
     job: &'a Job,
     cancel: &'a Cancel,
+    began: Instant,
     made: &'a Workpieces,
     tools: &'a Tools,
 }
@@ -148,14 +152,12 @@ async fn trials(
     means: &Means<'_>,
     listen: &mut (dyn FnMut(&Event) + Send),
     spec: &Spec,
-    plan: &[Planned],
 ) -> Result<End, RunError> {
     let mut services = Services::new(&spec.services);
     let mut session = Session {
         records,
         means,
         spec,
-        plan,
     };
     let end = session.trials(&mut services, listen).await;
     // Whatever has happened, nothing may be left of them.
@@ -180,7 +182,6 @@ struct Session<'a> {
     records: &'a mut RunFolder,
     means: &'a Means<'a>,
     spec: &'a Spec,
-    plan: &'a [Planned],
 }
 
 impl Session<'_> {
@@ -189,27 +190,31 @@ impl Session<'_> {
         services: &mut Services,
         listen: &mut (dyn FnMut(&Event) + Send),
     ) -> Result<End, RunError> {
-        let (spec, plan) = (self.spec, self.plan);
+        let spec = self.spec;
         let ledgers = self.records.path().join("guards");
         make(&ledgers)?;
-        let left = remaining(self.records, spec, plan);
-        let already = plan.len() - left.len();
-        for (index, (planned, cell)) in left.iter().enumerate() {
+        let mut rounds = Rounds::new(self.records, self.means.began)?;
+        let mut next = rounds.next(self.records, listen)?;
+        while let Some(planned) = next {
+            let Some(cell) = spec.cell(&planned.trial.cell) else {
+                return Ok(End::Complete);
+            };
             if self.means.cancel.is_cancelled() {
                 return Ok(End::Interrupted);
             }
             self.records.ensure_room()?;
             let live = Arc::new(Live::default());
-            let number = already + index + 1;
+            let number = self.records.finished().len() + 1;
+            let trials = self.records.run().plan.len();
             listen(&Event::TrialStarted {
                 trial: planned.trial.clone(),
                 number,
-                trials: plan.len(),
+                trials,
                 repetitions: cell.repetitions,
                 live: Arc::clone(&live),
             });
             // A trial is much to keep on the way.
-            let trial = self.trial(planned, cell, &ledgers, services, live);
+            let trial = self.trial(&planned, cell, &ledgers, services, live);
             let ended = Box::pin(trial).await?;
             let seen = match ended {
                 Ended::Done(seen) => seen,
@@ -222,11 +227,10 @@ impl Session<'_> {
             };
             let seen = hidden(seen, &secrets(cell, &spec.services));
             self.records.append_trial(&seen.trial, &seen.readings)?;
-            let rest: Duration = left[index + 1..]
-                .iter()
-                .map(|(_, cell)| estimate(cell, &spec.run))
-                .sum();
-            listen(&finished(&seen.trial, number, plan.len(), rest));
+            let plan = &self.records.run().plan;
+            let left = remaining(self.records, spec, plan);
+            let rest = left.iter().map(|(_, cell)| estimate(cell, &spec.run)).sum();
+            listen(&finished(&seen.trial, number, trials, rest));
             if seen.leaves_something {
                 return Ok(End::Aborted);
             }
@@ -234,7 +238,8 @@ impl Session<'_> {
             if failed && self.means.job.fail_fast {
                 return Ok(End::Aborted);
             }
-            if index + 1 < left.len() {
+            next = rounds.next(self.records, listen)?;
+            if next.is_some() {
                 tokio::select! {
                     () = tokio::time::sleep(spec.run.cooldown) => {}
                     () = self.means.cancel.cancelled() => return Ok(End::Interrupted),

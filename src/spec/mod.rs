@@ -231,8 +231,11 @@ pub struct Cell {
     pub prepare: Vec<Vec<Text>>,
     /// The load.
     pub work: LoadSpec,
-    /// How many trials it has.
+    /// How many trials it has; with `auto` the most.
     pub repetitions: u32,
+    /// Whether trials are added until its intervals are narrow enough.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub auto: bool,
     /// When a trial has hung.
     #[serde(rename = "trial_timeout_ns", with = "nanos")]
     pub trial_timeout: Duration,

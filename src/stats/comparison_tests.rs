@@ -4,7 +4,8 @@
 
 use super::*;
 use crate::spec::Order;
-use crate::stats::{Spread, Value, needed_trials};
+use crate::stats::enough::rounds_given;
+use crate::stats::{Spread, Value, needed_trials, paired};
 use std::f64::consts::TAU;
 
 /// A normal variate, by the method of Box and Muller.
@@ -97,6 +98,34 @@ fn intervals_hold_the_truth_whatever_the_noise() {
             });
             assert!(held >= 0.94, "{rounds} rounds, noise {seed}: {held}");
         }
+    }
+}
+
+#[test]
+fn rounds_that_are_added_until_the_interval_is_narrow_make_no_differences() {
+    for (noise, seed) in [(calm as Noise, 9), (rough, 10)] {
+        let times = 2000;
+        let (mut missed, mut named) = (0, 0);
+        let mut source = fastrand::Rng::with_seed(seed);
+        for _ in 0..times {
+            let mut whole = pair(&mut source, 30, noise, 1.0, 0.05);
+            let rounds = rounds_given(&logs(&whole), 0.02);
+            whole.by_round.truncate(rounds);
+            whole.interval = paired(&logs(&whole)).map(|interval| interval.map(f64::exp));
+            whole.value = whole.interval.unwrap().estimate;
+            missed += u32::from(excludes_one(&whole));
+            named += u32::from(is_apart(&whole, 0.02) && paired_p(&logs(&whole)) <= LEVEL);
+        }
+        let share = |count: u32| f64::from(count) / f64::from(times);
+        // An interval that decides when to stop holds the truth a little less often.
+        assert!(
+            share(missed) <= 0.06 + margin(0.06, times),
+            "noise {seed}: {missed}"
+        );
+        assert!(
+            share(named) <= 0.05 + margin(0.05, times),
+            "noise {seed}: {named}"
+        );
     }
 }
 

@@ -51,6 +51,7 @@ impl Case {
             prepare: Vec::new(),
             work: LoadSpec::default(),
             repetitions: 1,
+            auto: false,
             trial_timeout: Duration::from_secs(1),
             probe: None,
             gates: Vec::new(),

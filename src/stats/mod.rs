@@ -5,6 +5,7 @@
 mod comparison;
 mod configured;
 mod effect;
+mod enough;
 mod exact;
 mod figures;
 mod hints;
@@ -16,6 +17,7 @@ mod validity;
 
 pub use comparison::{Comparison, Verdict, comparisons};
 pub use effect::{Effect, Hidden, Pair, effect, pairs};
+pub use enough::{half_of, still_wide, wanting};
 pub use exact::{Interval, LEVEL, around_median, holm, paired, paired_p, unpaired, unpaired_p};
 pub use figures::{digits, median};
 pub use hints::{Hint, hints};

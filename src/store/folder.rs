@@ -1,7 +1,7 @@
 //! The folder of a run that is under way: made new or taken up again, one trial
 //! after the other, and closed with how it ended.
 
-use super::read::{Stored, open};
+use super::read::{Stored, open, read_trials};
 use super::whole::sync_folder;
 use super::{
     RUN_FILE, SAMPLES_FILE, StoreError, TRIALS_FILE, append, runs_folder, samples, write_whole,
@@ -102,6 +102,11 @@ impl RunFolder {
     /// The trials that have a record, valid or not.
     pub fn finished(&self) -> &BTreeSet<TrialId> {
         &self.finished
+    }
+
+    /// The records of the trials so far, in the order in which they ended.
+    pub fn trials(&self) -> Result<Vec<Trial>, StoreError> {
+        Ok(read_trials(&self.path.join(TRIALS_FILE))?.trials)
     }
 
     /// That there is room for what a trial leaves, before it begins: a disk that is full must not

@@ -144,6 +144,7 @@ fn cell(server: &str, label: &str, compression: Option<&str>, hash: &str) -> Cel
             ..LoadSpec::default()
         },
         repetitions: 3,
+        auto: false,
         trial_timeout: Duration::from_secs(150),
         probe: None,
         skip: None,

@@ -1,11 +1,12 @@
 //! One cell of the plan, whole: what is started, with what commands and environment, what is sent, what is expected.
 
+use super::Survey;
 use super::tree::amount;
-use super::{Survey, estimate};
 use crate::cli::exit::Exit;
 use crate::cli::requirements::Needs;
 use crate::cli::terminal::{print, say_error, shown};
 use crate::metric::{self, Unit};
+use crate::plan::estimate;
 use crate::run::beyond;
 use crate::spec::{Bound, Cell, Expect, Http, ProcessSpec, Ready, ReadyBy, Request, Skip, line};
 use crate::units::{show_bytes, show_duration, show_seconds, write_duration};

@@ -10,7 +10,7 @@ use super::exit::Exit;
 use super::requirements::{Machine, Needs};
 use super::suites::{self, Mistakes, Read, Selection};
 use super::terminal::{say_error, say_warning};
-use crate::plan::{Options, Plan, estimate};
+use crate::plan::{Demand, Options, Plan, allot};
 use crate::run::beyond;
 use crate::spec::{Cell, RunSettings, Spec};
 use clap::Args;
@@ -115,11 +115,10 @@ struct Noted {
     needs: usize,
     /// Its place in `loads`.
     load: usize,
-    repetitions: u32,
+    /// What it wants, with the usual pauses.
+    demand: Demand,
     is_compared: bool,
     is_beyond: bool,
-    /// What one of its trials takes with the usual pauses.
-    time: Duration,
 }
 
 impl Notes {
@@ -139,10 +138,9 @@ impl Notes {
         self.cells.push(Noted {
             needs,
             load,
-            repetitions: cell.repetitions,
+            demand: Demand::of(cell, &RunSettings::default()),
             is_compared: cell.baseline.is_some(),
             is_beyond: beyond(cell).is_some(),
-            time: estimate(cell, &RunSettings::default()),
         });
     }
 }
@@ -154,10 +152,16 @@ struct Survey<'a> {
     /// The spec without its cells.
     head: &'a Spec,
     machine: Machine,
-    /// How many trials each cell has; none where it is skipped.
+    /// With how many trials each cell begins; none where it is skipped.
     repetitions: Vec<u32>,
     /// What each load takes in all: cells, trials, time.
     loads: Vec<Share>,
+    /// The most trials that a cell begins with where there is time for all.
+    first: u32,
+    /// The most trials that a cell may have.
+    most: u32,
+    /// Whether trials are added to any cell until its intervals are narrow enough.
+    auto: bool,
     /// How many cells are compared with another.
     comparisons: usize,
     /// How many cells a run would skip, since this version cannot carry them out.
@@ -189,10 +193,27 @@ fn survey<'a>(
         .iter()
         .map(|needs| machine.missing(needs).is_none())
         .collect();
-    let running = || notes.cells.iter().filter(|cell| runs[cell.needs]);
     // The settings of the run are known only after its cells.
     let usual = pauses(&RunSettings::default());
     let pauses = pauses(&head.run);
+    let demands: Vec<Demand> = notes
+        .cells
+        .iter()
+        .map(|cell| Demand {
+            most: if runs[cell.needs] {
+                cell.demand.most
+            } else {
+                0
+            },
+            time: (cell.demand.time.saturating_sub(usual)).saturating_add(pauses),
+            ..cell.demand
+        })
+        .collect();
+    let repetitions = allot(&demands, head.run.budget);
+    let running = || {
+        let all = notes.cells.iter().zip(&demands).zip(&repetitions);
+        all.filter(|((cell, _), _)| runs[cell.needs])
+    };
     let loads = notes.loads.iter().enumerate().map(|(at, load)| {
         let mut share = Share {
             load: load.clone(),
@@ -200,34 +221,30 @@ fn survey<'a>(
             trials: 0,
             time: Duration::ZERO,
         };
-        for cell in running().filter(|cell| cell.load == at) {
-            let trial = (cell.time.saturating_sub(usual)).saturating_add(pauses);
+        for ((_, demand), trials) in running().filter(|((cell, _), _)| cell.load == at) {
             share.cells += 1;
-            share.trials += u64::from(cell.repetitions);
+            share.trials += u64::from(*trials);
             share.time = share
                 .time
-                .saturating_add(trial.saturating_mul(cell.repetitions));
+                .saturating_add(demand.time.saturating_mul(*trials));
         }
         share
     });
+    let loads: Vec<Share> = loads.filter(|share| share.cells > 0).collect();
+    let comparisons = running().filter(|((cell, _), _)| cell.is_compared).count();
+    let beyond = running().filter(|((cell, _), _)| cell.is_beyond).count();
+    let most = demands.iter().map(|demand| demand.most).max().unwrap_or(0);
     Ok(Survey {
         read,
         plan,
         head,
-        repetitions: notes
-            .cells
-            .iter()
-            .map(|cell| {
-                if runs[cell.needs] {
-                    cell.repetitions
-                } else {
-                    0
-                }
-            })
-            .collect(),
-        loads: loads.filter(|share| share.cells > 0).collect(),
-        comparisons: running().filter(|cell| cell.is_compared).count(),
-        beyond: running().filter(|cell| cell.is_beyond).count(),
+        loads,
+        comparisons,
+        beyond,
+        most,
+        first: allot(&demands, None).into_iter().max().unwrap_or(0),
+        auto: demands.iter().any(|demand| demand.auto && demand.most > 0),
+        repetitions,
         gated: notes.gated,
         machine,
     })

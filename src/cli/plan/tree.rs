@@ -22,14 +22,16 @@ pub(super) fn print(survey: &mut Survey<'_>) {
         plan,
         machine,
         head,
+        repetitions,
         ..
     } = survey;
     let is_baseline = plan.compared_with();
     let mut notes: Vec<String> = Vec::new();
     let mut server = String::new();
     let mut variant: Vec<Row> = Vec::new();
-    let mut cells = plan.cells().zip(is_baseline).peekable();
-    while let Some((cell, is_baseline)) = cells.next() {
+    let known = is_baseline.into_iter().zip(repetitions.iter());
+    let mut cells = plan.cells().zip(known).peekable();
+    while let Some((cell, (is_baseline, trials))) = cells.next() {
         if cell.server != server {
             cell.server.clone_into(&mut server);
             out.add(&server_lines(&cell));
@@ -51,6 +53,7 @@ pub(super) fn print(survey: &mut Survey<'_>) {
             skip,
             beyond,
             is_baseline,
+            trials: *trials,
         });
         if ends_variant {
             out.add(&variant_lines(&variant, &head.run, ends_server));
@@ -139,6 +142,8 @@ struct Row {
     beyond: Option<usize>,
     /// Whether another cell is compared with it.
     is_baseline: bool,
+    /// With how many trials it begins.
+    trials: u32,
 }
 
 /// One variant with its loads; in one line where it has no toggles or one load.
@@ -213,14 +218,18 @@ fn skipped(skip: &Skip) -> String {
 
 fn load_line(row: &Row, run: &RunSettings) -> String {
     let cell = &row.cell;
-    let time = estimate(cell, run).saturating_mul(cell.repetitions);
+    let time = estimate(cell, run).saturating_mul(row.trials);
+    let trials = if cell.auto && row.trials < cell.repetitions {
+        format!("{} to {}", row.trials, cell.repetitions)
+    } else {
+        row.trials.to_string()
+    };
     let baseline = if row.is_baseline { "  (baseline)" } else { "" };
     let beyond = row
         .beyond
         .map_or_else(String::new, |note| format!("  [{note}]"));
     format!(
-        "{} × {}, about {}{baseline}{beyond}",
-        cell.repetitions,
+        "{trials} × {}, about {}{baseline}{beyond}",
         amount(&cell.work),
         show_duration(time)
     )
@@ -280,6 +289,9 @@ fn foot(survey: &Survey<'_>) -> String {
             );
         }
     }
+    for sentence in how_many(survey) {
+        let _ = writeln!(out, "{sentence}");
+    }
     for sentence in power(survey) {
         let _ = writeln!(out, "{sentence}");
     }
@@ -287,6 +299,36 @@ fn foot(survey: &Survey<'_>) -> String {
         let _ = writeln!(out, "note: {note}");
     }
     out
+}
+
+/// How the number of trials is found, and what a budget leaves of it.
+fn how_many(survey: &Survey<'_>) -> Vec<String> {
+    let run = &survey.head.run;
+    let mut sentences = Vec::new();
+    if survey.auto {
+        sentences.push(format!(
+            "rounds are added until intervals are within ±{} %, up to {} trials a cell; times are those of the first rounds",
+            show_number(run.target * 100.0, 2),
+            survey.most
+        ));
+    }
+    let begun = survey.repetitions.iter().copied().max().unwrap_or(0);
+    let Some(budget) = run.budget else {
+        return sentences;
+    };
+    let budget = write_duration(budget);
+    sentences.push(if survey.total() > run.budget.unwrap_or_default() {
+        format!("the budget of {budget} is too small for one trial of each cell")
+    } else if begun < survey.first {
+        format!(
+            "the budget of {budget}: it begins with {begun} of up to {} trials a cell; a round is run whole or not at all, and \
+             as long as there is time, another one",
+            survey.first
+        )
+    } else {
+        format!("the budget of {budget} is enough for all; where it turns out not to be, whole rounds are left out")
+    });
+    sentences
 }
 
 /// What the number of trials can show, before anything is known of their spread.
