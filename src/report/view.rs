@@ -262,7 +262,9 @@ impl View {
             external: measured.iter().any(|cell| timing::is_external(cell)),
             timings: timing::notes(&summaries),
             derived: timing::derived(&summaries),
-            judged: compared.iter().any(|one| one.verdict != Verdict::TooFew),
+            judged: compared
+                .iter()
+                .any(|one| one.verdict != Verdict::TooFew && one.ratio.interval.is_some()),
             min_effect: show::share(run.spec.run.min_effect),
             roles_apart: roles.iter().any(|role| role.apart),
             roles,

@@ -25,6 +25,17 @@ impl Tools {
     }
 }
 
+/// The version of a tool, where an earlier session may have had another: both, since trials of both are taken together.
+fn together(earlier: Option<&String>, now: &str) -> String {
+    match earlier {
+        Some(earlier) if earlier.split(", then ").last() != Some(now) => {
+            format!("{earlier}, then {now}")
+        }
+        Some(earlier) => earlier.clone(),
+        None => now.to_owned(),
+    }
+}
+
 /// Looks for the generators of the trials that are left. Their versions go into the record.
 pub(super) async fn tools(
     records: &mut RunFolder,
@@ -45,7 +56,9 @@ pub(super) async fn tools(
     for name in names {
         let found = find(&name, &env, &scratch, &job.program).await;
         if let Ok(tool) = &found {
-            versions.insert(format!("{name} (load generator)"), tool.version.clone());
+            let key = format!("{name} (load generator)");
+            let version = together(records.run().versions.get(&key), &tool.version);
+            versions.insert(key, version);
         }
         tools.0.insert(name, found);
     }

@@ -20,6 +20,8 @@ const LITTLE_ALL: u64 = 100;
 const WINDOW_SHARE: f64 = 0.01;
 /// or by this time, whichever is longer.
 const WINDOW_SLACK: Duration = Duration::from_millis(50);
+/// Another generator may round a duration up by less than this.
+const WHOLE_SECOND: Duration = Duration::from_secs(1);
 
 /// Why the figures of a closed-loop trial must not be compared, a sentence each; empty where they
 /// may. `max_errors` is a share of one. Checked are:
@@ -34,7 +36,7 @@ const WINDOW_SLACK: Duration = Duration::from_millis(50);
 /// - that at the end no more requests were without an outcome than there are connections to have one each;
 /// - where another generator made the load, and one body is expected, that so many of them were read;
 /// - the window against the planned duration, of all rounds together: not shorter, nor longer than the time-out allows for
-///   the drain, by more than 1 % or 50 ms;
+///   the drain, by more than 1 % or 50 ms; another generator may round the duration and the time-out up to whole seconds;
 /// - Little's law, where at least 10 requests a connection (and 100 in all) finished in each round: the time that requests
 ///   and reconnects took, over connections × window, is within 0.90 and 1.02. The lower bound
 ///   takes the planned duration for the window, since connections are rightly idle while the last
@@ -249,7 +251,13 @@ fn window(load: &Load, work: &LoadSpec) -> Option<String> {
     let planned = planned * rounds;
     let slack = planned.mul_f64(WINDOW_SHARE).max(WINDOW_SLACK * rounds);
     let window = Duration::from_nanos(load.window_ns);
-    let fits = window + slack >= planned && window <= planned + work.timeout * rounds + slack;
+    // Other generators know whole seconds only, and take the next one; of a time-out too.
+    let up = if load.is_built_in() {
+        Duration::ZERO
+    } else {
+        2 * WHOLE_SECOND * rounds
+    };
+    let fits = window + slack >= planned && window <= planned + work.timeout * rounds + slack + up;
     (!fits).then(|| {
         format!(
             "the measured phase took {}, but {} was planned",

@@ -26,6 +26,7 @@ fn histogram(count: u64, each: Duration) -> Histogram {
 /// `succeeded` requests of `each`, in a window of ten seconds.
 fn load(succeeded: u64, each: Duration) -> Load {
     Load {
+        generator: "built-in".to_owned(),
         window_ns: 10_000_000_000,
         counts: Counts {
             planned: succeeded,
@@ -205,6 +206,19 @@ fn a_window_of_another_length_than_planned_is_rejected() {
             "{window_ns}: {reasons:?}"
         );
     }
+}
+
+#[test]
+fn another_generator_may_take_the_next_whole_second() {
+    let mut load = by_another(1000);
+    load.window_ns = 2_000_000_000;
+    let planned = LoadSpec {
+        timeout: Duration::from_millis(500),
+        ..work(10, Amount::Duration(Duration::from_millis(1100)))
+    };
+    assert_eq!(validity(&load, &planned, 0.001), Vec::<String>::new());
+    load.window_ns = 4_000_000_000;
+    assert!(validity(&load, &planned, 0.001)[0].contains("was planned"));
 }
 
 /// A load of 100 answers by another generator, of ten bytes each, of which so many were read.
