@@ -118,6 +118,13 @@ fn is_gone(pid: u32) -> bool {
     })
 }
 
+/// CPU time in user mode, in ticks.
+fn cpu_ticks(pid: u32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields = stat.rsplit_once(')').unwrap().1;
+    fields.split_whitespace().nth(11).unwrap().parse().unwrap()
+}
+
 fn rss_bytes(pid: u32) -> u64 {
     let statm = fs::read_to_string(format!("/proc/{pid}/statm")).unwrap();
     let pages: u64 = statm.split(' ').nth(1).unwrap().parse().unwrap();
@@ -195,6 +202,18 @@ fn a_leak_stays_in_memory() {
         (31 * EACH..40 * EACH).contains(&grown),
         "it grew by {grown} bytes"
     );
+}
+
+#[test]
+fn hashes_are_work_and_change_no_answer() {
+    let server = Server::start(&["--hashes", "100", "--body-bytes", "64KiB"]);
+    let plain = Server::start(&["--body-bytes", "64KiB"]);
+    assert_eq!(server.get("/", "").1, plain.get("/", "").1);
+    // 200 MB of SHA-256 take longer than a few ticks of 10 ms on any machine.
+    for _ in 0..30 {
+        server.get("/", "");
+    }
+    assert!(cpu_ticks(server.pid()) >= 3, "it took no time");
 }
 
 #[test]

@@ -41,6 +41,9 @@ pub(super) struct ServeArgs {
     /// Memory that each request takes and never gives back: bytes, or a size such as 10KB
     #[arg(long, default_value = "0", value_parser = size, value_name = "BYTES")]
     leak_bytes_per_request: u64,
+    /// Hash the body (SHA-256) so many times before each answer: work of a known size
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    hashes: u32,
     /// Give every request the same short answer, as fast as can be
     #[arg(long)]
     null: bool,
@@ -70,6 +73,7 @@ impl ServeArgs {
             body_bytes: self.body_bytes,
             delay: self.delay,
             leak_bytes_per_request: self.leak_bytes_per_request,
+            hashes: self.hashes,
             null: self.null,
         })
     }

@@ -8,7 +8,9 @@ use hyper::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue, 
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use sha2::{Digest as _, Sha256};
 use std::cell::{Cell, RefCell};
+use std::hint::black_box;
 use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
@@ -21,6 +23,7 @@ pub(super) struct State {
     gzip: bool,
     delay: Duration,
     leak: usize,
+    hashes: u32,
     /// Held only so that it is never freed.
     leaked: RefCell<Vec<Box<[u8]>>>,
     answered: Cell<u64>,
@@ -33,6 +36,7 @@ impl State {
             gzip: options.gzip,
             delay: options.delay,
             leak: options.leak_bytes_per_request as usize,
+            hashes: options.hashes,
             leaked: RefCell::default(),
             answered: Cell::new(0),
         }
@@ -76,6 +80,7 @@ async fn answer(
         let kept = vec![0x5a; state.leak].into_boxed_slice();
         state.leaked.borrow_mut().push(kept);
     }
+    work(&state);
     let response = match head.uri.path() {
         "/" => page(&state, state.gzip && encoding::accepts_gzip(&head.headers)),
         "/health" => text(StatusCode::OK, "ok"),
@@ -83,6 +88,13 @@ async fn answer(
     };
     state.answered.set(state.answered.get() + 1);
     Ok(response)
+}
+
+/// Hashes the body as often as was asked for.
+fn work(state: &State) {
+    for _ in 0..state.hashes {
+        black_box(Sha256::digest(black_box(&state.body)));
+    }
 }
 
 fn page(state: &State, compress: bool) -> Response<Full<Bytes>> {

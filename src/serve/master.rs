@@ -222,6 +222,7 @@ fn arguments(options: &Options) -> Vec<OsString> {
             "--leak-bytes-per-request={}",
             options.leak_bytes_per_request
         ),
+        format!("--hashes={}", options.hashes),
     ];
     for (flag, set) in [("--gzip", options.gzip), ("--null", options.null)] {
         if set {

@@ -1,5 +1,5 @@
 //! The server that hotlap brings along. As the *demo* server it has toggles that
-//! are real (compression, worker processes, body size, delay, a leak), so that a
+//! are real (compression, worker processes, body size, delay, a leak, work), so that a
 //! first suite shows differences that are there; as the *null* server it gives the
 //! fastest fixed answer it can, so that a generator's own ceiling can be measured.
 //! Each worker is one process with one thread, so a number of workers means
@@ -35,6 +35,8 @@ pub struct Options {
     pub delay: Duration,
     /// Memory that is taken, filled and kept for each request, in bytes.
     pub leak_bytes_per_request: u64,
+    /// How many times the body is hashed (SHA-256) before each answer: work of a known size.
+    pub hashes: u32,
     /// Answer every request with the same two bytes, as fast as can be.
     pub null: bool,
 }
@@ -49,6 +51,7 @@ impl Default for Options {
             body_bytes: 20_480,
             delay: Duration::ZERO,
             leak_bytes_per_request: 0,
+            hashes: 0,
             null: false,
         }
     }
@@ -168,7 +171,7 @@ fn check(options: &Options) -> Result<(), ServeError> {
     };
     if options.null && *options != plain {
         return Err(ServeError::Options(
-            "--null always gives the same answer: it cannot be used with --gzip, --delay or --leak-bytes-per-request".to_owned(),
+            "--null always gives the same answer: it cannot be used with --gzip, --delay, --leak-bytes-per-request or --hashes".to_owned(),
         ));
     }
     Ok(())
