@@ -18,7 +18,7 @@ mod schedule;
 mod tools;
 mod work;
 
-pub use schedule::{Turn, estimate, order, schedule};
+pub use schedule::{Turn, estimate, estimate_pilot, order, schedule};
 
 use crate::diagnostic::Diagnostic;
 use crate::ids::CellId;

@@ -1,5 +1,5 @@
 //! A run: `trial` is one lifecycle, from the start of a server to the proof that
-//! it is gone; `making` is what is built and asked before the first; `runner`
+//! it is gone; `pilot` is one before all trials that finds how long a server has to be warmed up; `making` is what is built and asked before the first; `runner`
 //! takes the trials in their order and keeps each on disk before the next;
 //! `observe` is what can be seen of a server before its load; `event` is what
 //! happened, for whoever listens.
@@ -9,6 +9,7 @@ mod event;
 mod loading;
 mod making;
 mod observe;
+mod pilot;
 mod revision;
 mod runner;
 mod tools;

@@ -17,3 +17,4 @@ mod life;
 mod making;
 mod publish;
 mod servers;
+mod warmup;

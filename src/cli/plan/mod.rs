@@ -10,7 +10,7 @@ use super::exit::Exit;
 use super::requirements::{Machine, Needs};
 use super::suites::{self, Mistakes, Read, Selection};
 use super::terminal::{say_error, say_warning};
-use crate::plan::{Options, Plan, estimate};
+use crate::plan::{Options, Plan, estimate, estimate_pilot};
 use crate::run::beyond;
 use crate::spec::{Cell, RunSettings, Spec};
 use clap::Args;
@@ -118,6 +118,7 @@ struct Noted {
     repetitions: u32,
     is_compared: bool,
     is_beyond: bool,
+    finds_warmup: bool,
     /// What one of its trials takes with the usual pauses.
     time: Duration,
 }
@@ -142,6 +143,7 @@ impl Notes {
             repetitions: cell.repetitions,
             is_compared: cell.baseline.is_some(),
             is_beyond: beyond(cell).is_some(),
+            finds_warmup: cell.work.find_warmup,
             time: estimate(cell, &RunSettings::default()),
         });
     }
@@ -158,12 +160,44 @@ struct Survey<'a> {
     repetitions: Vec<u32>,
     /// What each load takes in all: cells, trials, time.
     loads: Vec<Share>,
+    /// How many cells get a pilot, and what finding their warm-up takes.
+    pilots: Pilots,
     /// How many cells are compared with another.
     comparisons: usize,
     /// How many cells a run would skip, since this version cannot carry them out.
     beyond: usize,
     /// Whether any cell is held to a limit.
     gated: bool,
+}
+
+/// What finding the length of the warm-up takes of the run.
+#[derive(Default)]
+struct Pilots {
+    /// Cells that get one.
+    cells: usize,
+    /// What they take at the least.
+    least: Duration,
+    /// What they take at the most.
+    most: Duration,
+    /// How much longer the trials take, where the longest warm-up is found.
+    longer: Duration,
+}
+
+impl Pilots {
+    /// The pilots of these cells.
+    fn of<'n>(cells: impl Iterator<Item = &'n Noted>, run: &RunSettings) -> Self {
+        let (least, most) = estimate_pilot(run);
+        let longer = run.max_warmup.saturating_sub(run.warmup_window());
+        let mut all = Self::default();
+        for cell in cells.filter(|cell| cell.finds_warmup) {
+            all.cells += 1;
+            all.least = all.least.saturating_add(least);
+            all.most = all.most.saturating_add(most);
+            let trials = longer.saturating_mul(cell.repetitions);
+            all.longer = all.longer.saturating_add(trials);
+        }
+        all
+    }
 }
 
 /// What one load takes of the run.
@@ -226,6 +260,7 @@ fn survey<'a>(
             })
             .collect(),
         loads: loads.filter(|share| share.cells > 0).collect(),
+        pilots: Pilots::of(running().filter(|cell| !cell.is_beyond), &head.run),
         comparisons: running().filter(|cell| cell.is_compared).count(),
         beyond: running().filter(|cell| cell.is_beyond).count(),
         gated: notes.gated,
@@ -238,10 +273,17 @@ fn pauses(run: &RunSettings) -> Duration {
 }
 
 impl Survey<'_> {
-    /// How long the whole run takes.
+    /// How long the whole run takes; with pilots, at the least.
     fn total(&self) -> Duration {
-        self.loads
-            .iter()
-            .fold(Duration::ZERO, |sum, share| sum.saturating_add(share.time))
+        self.loads.iter().fold(self.pilots.least, |sum, share| {
+            sum.saturating_add(share.time)
+        })
+    }
+
+    /// How long it takes where no server settles before `max_warmup`.
+    fn most(&self) -> Duration {
+        let more = self.pilots.most.saturating_sub(self.pilots.least);
+        let more = more.saturating_add(self.pilots.longer);
+        self.total().saturating_add(more)
     }
 }
