@@ -137,7 +137,7 @@ fn what_the_seconds_of_a_trial_look_like_is_said() {
     let (word, said) = judged(|second| if second < 2 { 15_000 } else { 10_000 });
     assert_eq!(word, "unsteady");
     assert!(said[0].contains("Faster at first in 3 of 3"), "{said:?}");
-    let (word, said) = judged(|second| if second < 6 { 10_000 } else { 9_000 });
+    let (word, said) = judged(|second| 10_000 - 200 * second as u64);
     assert_eq!(word, "unsteady");
     assert!(said[0].contains("No steady state in 3 of 3"), "{said:?}");
     assert_eq!(said.len(), 1);

@@ -108,7 +108,7 @@ impl Session<'_> {
                 pilots,
                 live: Arc::clone(&live),
             });
-            let seen = match Box::pin(self.pilot(cell, services, live)).await? {
+            let seen = match self.pilot(cell, services, live).await? {
                 Ended::Done(seen) => self.hidden(seen, cell),
                 Ended::Cancelled { left } => {
                     listen_left(left, listen);
@@ -170,7 +170,7 @@ impl Session<'_> {
             pilot: Some(&Search::of(run)),
             live,
         };
-        self.turn(turn, services).await
+        Box::pin(self.turn(turn, services)).await
     }
 
     /// Writes down how long every cell is warmed up that was to find it.

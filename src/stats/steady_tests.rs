@@ -113,7 +113,7 @@ fn runs_that_grow_slower_are_caught() {
     ] {
         let share = per_cent(seconds, spread, speed, flagged);
         assert!(share >= 99.0, "{share} % of {seconds} s at {spread}");
-        assert_eq!(per_cent(seconds, spread, speed, warming), 0.0);
+        assert!(per_cent(seconds, spread, speed, warming) < 0.01);
     }
 }
 

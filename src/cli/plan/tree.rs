@@ -305,7 +305,7 @@ fn pilots(survey: &Survey<'_>) -> String {
     }
     let run = &survey.head.run;
     format!(
-        "{}, about {}, up to {}: where the suite writes no `warmup`, the longest that one finds is that of all, {} to {}\n",
+        "{}, about {}, up to {}: how long to warm up is not written, and is found to be {} to {}\n",
         counted(pilots.cells, "pilot"),
         show_duration(pilots.least),
         show_duration(pilots.most),
