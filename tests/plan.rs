@@ -497,3 +497,40 @@ fn a_toggle_may_have_more_values_than_sixteen_bits_count() {
     let plan = hotlap::plan::Plan::new(&suite, &options).unwrap();
     assert_eq!(plan.len(), 70_000);
 }
+
+#[test]
+fn a_warm_up_that_nobody_writes_is_to_be_found() {
+    let suite = |run: &str, load: &str| {
+        plan(&format!(
+            "[run]\n{run}\n[servers.s]\ncommand = \"s\"\n[loads.l]\n{load}\n"
+        ))
+    };
+    let found = suite("", "duration = \"10s\"");
+    let work = &cell(&found, "s@l").work;
+    assert!(work.find_warmup);
+    assert_eq!(work.warmup, Duration::from_secs(5), "the least there is");
+    // Twice what it may take, and a minute.
+    assert_eq!(
+        found.cells[0].trial_timeout,
+        2 * Duration::from_secs(30 + 60 + 10) + Duration::from_mins(1)
+    );
+    let short = suite("max_warmup = \"2s\"", "");
+    assert_eq!(
+        cell(&short, "s@l").work.warmup,
+        Duration::from_millis(500),
+        "a quarter"
+    );
+    assert_eq!(short.run.warmup_windows(), 4);
+    assert_eq!(found.run.warmup_windows(), 12);
+    for written in [
+        suite("warmup = \"0s\"", ""),
+        suite("", "warmup = \"0s\""),
+        suite("warmup = \"9s\"", "warmup = \"0s\""),
+    ] {
+        let work = &cell(&written, "s@l").work;
+        assert!(!work.find_warmup);
+        assert_eq!(work.warmup, Duration::ZERO);
+        let json = serde_json::to_string(work).unwrap();
+        assert!(!json.contains("find_warmup"), "its identity is as it was");
+    }
+}

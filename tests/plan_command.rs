@@ -285,3 +285,30 @@ fn no_word_of_a_suite_is_obeyed_by_the_terminal() {
         );
     }
 }
+
+#[test]
+fn pilots_are_shown_with_the_least_and_the_most_that_they_take() {
+    let case = Case::new(
+        "[run]\nrepetitions = 2\nrest = \"0s\"\ncooldown = \"0s\"\n[servers.a]\ncommand = \"true\"\n\
+         [servers.b]\ncommand = \"true\"\n[loads.l]\nduration = \"10s\"\n[loads.m]\nduration = \"10s\"\nwarmup = \"0s\"\n",
+    );
+    let (output, out, _) = case.hotlap(&["plan", "case.toml"]);
+    assert_eq!(output.status.code(), Some(0), "{out}");
+    // Two pilots of 10.7 s, four trials of 15.7 s and four of 10.7 s; then of 60.7, 70.7 and 10.7 s.
+    for line in [
+        "case: 4 cells, 8 trials after 2 pilots, about 2 m 07 s, up to 7 m 27 s",
+        "2 pilots, about 21.4 s, up to 2 m 01 s: how long to warm up is not written, and is found to be 5s to 60s",
+    ] {
+        assert!(out.contains(line), "{line} is not in {out}");
+    }
+    let (_, json, _) = case.hotlap(&["plan", "case.toml", "--json"]);
+    let plan: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let pilots = &plan[0]["pilots"];
+    assert_eq!(pilots["cells"], 2);
+    assert_eq!(pilots["estimated_ns"], 21_400_000_000_u64);
+    assert_eq!(pilots["most_ns"], 121_400_000_000_u64);
+    assert_eq!(plan[0]["estimated_ns"], 127_000_000_000_u64);
+    assert_eq!(plan[0]["most_ns"], 447_000_000_000_u64);
+    let (_, cell, _) = case.hotlap(&["plan", "case.toml", "--cell", "a@l"]);
+    assert!(cell.contains("a warm-up that pilots find"), "{cell}");
+}

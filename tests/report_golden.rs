@@ -280,7 +280,7 @@ fn what_bounds_a_figure_is_said() {
         "**Generator shares cores**: generator and servers are not pinned to cores of their own.",
         "| **≥32",
         "in 3 of 3 valid trials: its figure is a lower bound (≥)",
-        "No steady state in 3 of 3 valid trials",
+        "Still warming up in 3 of 3 valid trials: at the worst the first 5 s of the measured phase were slower by",
         "Bodies vary in size: 52.8 KiB on the wire",
         "| 52.8 KiB | 48.0 KiB | 100 % |",
         "Processes came and went: up to 70 different ones in a trial, 1 at once",

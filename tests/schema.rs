@@ -619,7 +619,8 @@ fn stated_defaults_are_those_of_a_plan() {
     let work = &cell.work;
     assert_eq!(work.connections, number("Load", "connections"));
     assert_eq!(work.amount, Amount::Duration(duration("Load", "duration")));
-    assert_eq!(work.warmup, duration("Run", "warmup"));
+    assert!(work.find_warmup, "what the description of `warmup` says");
+    assert_eq!(work.warmup, run.warmup_window());
     assert_eq!(work.timeout, duration("Load", "timeout"));
     assert_eq!(work.keep_alive, flag("Load", "keep_alive"));
     assert_eq!(work.streams, number("Load", "streams"));

@@ -61,6 +61,8 @@ fn run(profile: Option<&str>) -> Run {
         selection: Vec::new(),
         host: Host::default(),
         versions: BTreeMap::new(),
+        pilots: Vec::new(),
+        warmup: None,
         sessions: vec![session()],
         end: None,
     }

@@ -4,7 +4,7 @@
 
 use super::suites::counted;
 use super::terminal::{print, say_line, shown};
-use crate::record::{End, Outcome};
+use crate::record::{End, Outcome, Pilot};
 use crate::run::{Event, Live};
 use crate::units::{show_bytes, show_duration, show_number, show_seconds};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -67,8 +67,15 @@ fn lines(event: &Event) -> Vec<String> {
             trials,
             finished,
             estimated,
+            pilots,
             folder,
         } => {
+            let first = if *pilots > 0 {
+                format!(" after {}", counted(*pilots, "pilot"))
+            } else {
+                String::new()
+            };
+            let least = if *pilots > 0 { "at least" } else { "about" };
             let kept = if *finished > 0 {
                 format!("; {finished} are finished and kept")
             } else {
@@ -76,7 +83,10 @@ fn lines(event: &Event) -> Vec<String> {
             };
             let time = show_duration(*estimated);
             vec![
-                format!("{title}: {}, about {time}{kept}", counted(*trials, "trial")),
+                format!(
+                    "{title}: {}{first}, {least} {time}{kept}",
+                    counted(*trials, "trial")
+                ),
                 format!("run {run} in {}", folder.display()),
             ]
         }
@@ -109,7 +119,18 @@ fn lines(event: &Event) -> Vec<String> {
             "another round does not fit into the budget; it ends after {}",
             counted(*rounds as usize, "round")
         )],
-        Event::TrialStarted { .. } => Vec::new(),
+        Event::PilotStarted { .. } | Event::TrialStarted { .. } => Vec::new(),
+        Event::PilotFinished {
+            number,
+            pilots,
+            pilot,
+            ..
+        } => vec![pilot_line(*number, *pilots, pilot)],
+        Event::WarmUpFound { warmup, left } => vec![format!(
+            "every trial without a warm-up of its own is warmed up for {}; about {} left",
+            show_duration(*warmup),
+            show_duration(*left)
+        )],
         Event::LeftBehind { what } => vec![format!("LEFT BEHIND: {what}")],
         Event::Killed { what } => vec![format!("warning: {what}")],
         Event::TrialFinished { .. } => trial_lines(event),
@@ -119,6 +140,30 @@ fn lines(event: &Event) -> Vec<String> {
             End::Aborted => vec!["given up after a failed trial".to_owned()],
         },
     }
+}
+
+/// A pilot, in the form of a trial's line.
+fn pilot_line(number: usize, pilots: usize, pilot: &Pilot) -> String {
+    let rate = pilot.per_second.last();
+    let rate = rate.map_or_else(String::new, |rate| format!("  {}/s", show_number(*rate, 3)));
+    let came = match (&pilot.outcome, pilot.warmup) {
+        (Outcome::Failed { step, reason, .. }, _) => {
+            format!("FAILED to {}: {reason}", step.verb())
+        }
+        (_, Some(warmup)) if pilot.settled => {
+            format!("settled after {}{rate}", show_duration(warmup))
+        }
+        (_, warmup) => format!(
+            "not settled within {}{rate}",
+            show_duration(warmup.unwrap_or_default())
+        ),
+    };
+    let width = pilots.to_string().len();
+    format!(
+        "pilot {number:>width$}/{pilots} {}  {came}  ({})",
+        pilot.cell.names(),
+        show_duration(Duration::from_nanos(pilot.took_ns))
+    )
 }
 
 fn trial_lines(event: &Event) -> Vec<String> {
@@ -258,16 +303,23 @@ impl Display {
                 self.bar.set_position(*finished as u64);
                 set_left(estimated);
             }
+            Event::PilotStarted {
+                cell,
+                number,
+                pilots,
+                live,
+            } => self.show(Some((format!("pilot {number}/{pilots} {cell}"), live))),
+            Event::PilotFinished { left, .. } => {
+                self.show(None);
+                set_left(left);
+            }
+            Event::WarmUpFound { left, .. } => set_left(left),
             Event::TrialStarted { trial, live, .. } => {
-                *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(Current {
-                    label: format!("{} #{}", trial.cell.names(), trial.repetition),
-                    live: Arc::clone(live),
-                    last: (0, Instant::now()),
-                    rate: 0.0,
-                });
+                let label = format!("{} #{}", trial.cell.names(), trial.repetition);
+                self.show(Some((label, live)));
             }
             Event::TrialFinished { number, left, .. } => {
-                *self.current.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                self.show(None);
                 self.bar.set_position(*number as u64);
                 set_left(left);
             }
@@ -282,6 +334,17 @@ impl Display {
             | Event::BuildKept { .. }
             | Event::RuntimeAwaited { .. } => {}
         }
+    }
+
+    /// What the live line is about from now on.
+    fn show(&self, what: Option<(String, &Arc<Live>)>) {
+        let current = what.map(|(label, live)| Current {
+            label,
+            live: Arc::clone(live),
+            last: (0, Instant::now()),
+            rate: 0.0,
+        });
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = current;
     }
 
     /// A line that stays, above the live ones.

@@ -436,6 +436,8 @@ fn begin(
         selection: narrowing(arguments, &planned.spec),
         host: session.host.clone().unwrap_or_default(),
         versions,
+        pilots: Vec::new(),
+        warmup: None,
         sessions: vec![session],
         end: None,
     };

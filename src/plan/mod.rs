@@ -20,7 +20,7 @@ mod tools;
 mod work;
 
 pub use allot::{Demand, allot};
-pub use schedule::{Turn, estimate, further, one_round, order, schedule};
+pub use schedule::{Turn, estimate, estimate_pilot, further, one_round, order, schedule};
 
 use crate::diagnostic::Diagnostic;
 use crate::ids::CellId;

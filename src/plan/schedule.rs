@@ -110,7 +110,13 @@ const ASSUMED_START_AND_STOP: Duration = Duration::from_millis(700);
 /// What a search for the highest rate is assumed to take: a dozen steps and three trials of a minute.
 const ASSUMED_SEARCH: Duration = Duration::from_mins(6);
 
-/// About how long one trial of a cell takes, pauses included.
+/// About how long the pilot of a cell takes, pauses included: two windows at the least, `max_warmup` at the most.
+pub fn estimate_pilot(run: &RunSettings) -> (Duration, Duration) {
+    let pauses = ASSUMED_START_AND_STOP + run.cooldown;
+    (pauses + 2 * run.warmup_window(), pauses + run.max_warmup)
+}
+
+/// About how long one trial of a cell takes, pauses included; the least where its warm-up is still to be found.
 pub fn estimate(cell: &Cell, run: &RunSettings) -> Duration {
     let work = &cell.work;
     let load = match (&work.pace, work.amount) {

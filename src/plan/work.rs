@@ -5,7 +5,7 @@ use super::expand::Expansion;
 use crate::diagnostic::Diagnostic;
 use crate::spec::{
     Amount, Arrivals, Expect, FileRef, Http, LoadSpec, MixRequest, Pace, Ready, Request,
-    SearchLimit, Stage, Text, Tls,
+    RunSettings, SearchLimit, Stage, Text, Tls,
 };
 use crate::suite::{self, Body, Repetitions, Run, Setting};
 use std::ops::Range;
@@ -36,16 +36,17 @@ impl<'a> Expansion<'_, 'a> {
             .map(|connections| connections.what.value)
             .or(profile.and_then(|profile| profile.connections))
             .or(draft.connections.map(|connections| connections.what.value));
+        let written = profile
+            .and_then(|profile| profile.warmup)
+            .or(load.warmup)
+            .or(self.common.run.warmup);
         LoadSpec {
             request,
             expect,
             connections: connections.unwrap_or(most),
             amount: self.amount(),
-            warmup: profile
-                .and_then(|profile| profile.warmup)
-                .or(load.warmup)
-                .or(self.common.run.warmup)
-                .unwrap_or(Duration::from_secs(5)),
+            warmup: written.unwrap_or_else(|| self.pilots().warmup_window()),
+            find_warmup: written.is_none(),
             timeout: profile
                 .and_then(|profile| profile.timeout)
                 .or(load.timeout)
@@ -74,6 +75,11 @@ impl<'a> Expansion<'_, 'a> {
             }),
             rounds: load.rounds.as_ref().map_or(1, |at| at.value),
         }
+    }
+
+    /// How long pilots look for a warm-up.
+    fn pilots(&self) -> RunSettings {
+        super::settings(self.common.run, self.common.options)
     }
 
     fn amount(&self) -> Amount {
@@ -368,10 +374,14 @@ impl<'a> Expansion<'_, 'a> {
 
     pub(super) fn trial_timeout(&self, ready: &Ready, work: &LoadSpec) -> Duration {
         let load = &self.names.load.keys;
+        let warmup = if work.find_warmup {
+            self.pilots().max_warmup
+        } else {
+            work.warmup
+        };
         load.trial_timeout.unwrap_or_else(|| match work.amount {
             Amount::Duration(_) => {
-                2 * (ready.timeout + work.warmup + work.length() * work.rounds)
-                    + Duration::from_mins(1)
+                2 * (ready.timeout + warmup + work.length() * work.rounds) + Duration::from_mins(1)
             }
             Amount::Requests(_) => Duration::from_mins(30),
         })

@@ -19,7 +19,7 @@ pub use load::{ByteCounts, Connections, Counts, ErrorKind, Load};
 pub use metric::{METRICS, Metric, metric};
 pub use observed::{Answer, Arrival, Observed, Serving};
 pub use round::Round;
-pub use run::{End, Host, Run, Session, SuiteFile};
+pub use run::{End, Host, Pilot, Run, Session, SuiteFile};
 pub use told::{Quantile, Timing, Told};
 pub use trial::{Outcome, Proof, Step, Stop, Trial};
 pub use usage::{Phase, Reading, Usage, Workers};

@@ -1,10 +1,13 @@
 //! `run.json`: the suite and what it resolved to, the machine, the sessions that
 //! worked on the run, and how it ended.
 
-use crate::ids::RunId;
+use super::Outcome;
+use crate::ids::{CellId, RunId};
 use crate::spec::{Planned, Spec};
+use crate::units::{nanos, optional_nanos};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// `run.json`: what was to be done, on what machine, and how it ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,10 +28,47 @@ pub struct Run {
     pub host: Host,
     /// What each tool and server said of its version, by the name of the tool or server.
     pub versions: BTreeMap<String, String>,
+    /// The pilots that looked for the length of the warm-up, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pilots: Vec<Pilot>,
+    /// The length that the pilots found, which all cells have that were to find one; none before the last pilot.
+    #[serde(
+        rename = "warmup_ns",
+        with = "optional_nanos",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub warmup: Option<Duration>,
     /// The invocations that worked on this run: the first, then each `--resume`.
     pub sessions: Vec<Session>,
     /// How it ended; none while it runs, or after its runner was killed.
     pub end: Option<End>,
+}
+
+/// A server that was loaded once, before all trials, to see when it settles. Nothing of it is in any figure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pilot {
+    /// The cell.
+    pub cell: CellId,
+    /// The length of a window.
+    #[serde(rename = "window_ns", with = "nanos")]
+    pub window: Duration,
+    /// Successes a second in each window, from the beginning of the load.
+    pub per_second: Vec<f64>,
+    /// Whether two neighbouring windows were alike.
+    pub settled: bool,
+    /// The warm-up that this cell needs; none where the pilot failed.
+    #[serde(
+        rename = "warmup_ns",
+        with = "optional_nanos",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub warmup: Option<Duration>,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// How long it took, from the first process to the proof that all are gone.
+    pub took_ns: u64,
 }
 
 /// The suite file of a run.

@@ -5,14 +5,12 @@ use super::hint;
 use super::naming::Naming;
 use super::roles::shared_pages;
 use super::rows::{Bodies, baseline, bodies, reasons};
-use super::{Input, effect, show};
+use super::{Input, effect, show, warmup};
 use crate::ids::{CellId, TrialId};
 use crate::record::{ErrorKind, Load, Phase, Proof, Reading, Run, Trial};
 use crate::spec::Cell;
-use crate::stats::{
-    CellSummary, ENOUGH_TRIALS, State, generator_limited, pairs, still_wide, unsteady,
-};
-use crate::units::{show_bytes, show_duration, show_number, write_duration};
+use crate::stats::{CellSummary, ENOUGH_TRIALS, State, generator_limited, pairs, still_wide};
+use crate::units::{show_bytes, show_duration, write_duration};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -56,7 +54,9 @@ pub(super) fn all(
     let readings = readings_under_load(input);
     for cell in cells.iter().filter(|cell| cell.state == State::Measured) {
         let baseline = no_baseline(naming, cell, cells);
-        for text in of_cell(&readings, cell).into_iter().chain(baseline) {
+        let pilot = warmup::unsettled(input.run, cell.cell);
+        let said = of_cell(&readings, cell).into_iter();
+        for text in said.chain(pilot).chain(baseline) {
             let title = naming.title(cell.cell);
             match cautions
                 .iter_mut()
@@ -235,7 +235,7 @@ fn of_cell(readings: &BTreeMap<&TrialId, usize>, cell: &CellSummary<'_>) -> Vec<
     said.extend(listeners(&valid));
     said.extend(limited(&valid));
     said.extend(short(&valid));
-    said.extend(no_steady_state(cell, &valid));
+    said.extend(warmup::cautions(cell, &valid));
     said.extend(varying_bodies(cell));
     said.extend(came_and_went(&valid));
     said.extend(killed(&valid));
@@ -251,7 +251,7 @@ fn loads<'a>(trials: &'a [&'a Trial]) -> impl Iterator<Item = &'a Load> {
 }
 
 /// How many trials a thing holds for, as ` in 2 of 3 trials`.
-fn among(trials: &[&Trial], holds: impl Fn(&Trial) -> bool) -> Option<String> {
+pub(super) fn among(trials: &[&Trial], holds: impl Fn(&Trial) -> bool) -> Option<String> {
     let times = trials.iter().filter(|trial| holds(trial)).count();
     (times > 0).then(|| {
         format!(
@@ -395,18 +395,6 @@ fn short(trials: &[&Trial]) -> Option<String> {
         "The load lasted less than {} {among} ({} at the least): that is how a server begins, and no steady speed.",
         show_duration(ENOUGH_TIME),
         show_duration(shortest),
-    ))
-}
-
-fn no_steady_state(cell: &CellSummary<'_>, trials: &[&Trial]) -> Option<String> {
-    let apart = |trial: &Trial| unsteady(trial.load.as_ref()?, &cell.cell.work);
-    let among = among(trials, |trial| apart(trial).is_some())?;
-    let most = trials.iter().filter_map(|trial| apart(trial));
-    let most = most.fold(0.0, f64::max) * 100.0;
-    Some(format!(
-        "No steady state {among}: requests per second differ between the halves of the measured phase by up to \
-         {} %, which is more than chance. Warm up or measure for longer.",
-        show_number(most, 2)
     ))
 }
 

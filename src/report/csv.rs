@@ -8,7 +8,9 @@ use super::rows::{bodies, effect_of, reasons};
 use super::{Input, ReportError, show, timing};
 use crate::record::{ErrorKind, Load, METRICS, Outcome, Proof, Trial};
 use crate::spec::{Cell, Spec};
-use crate::stats::{CellSummary, Comparison, State, comparisons, summarise};
+use crate::stats::{
+    CellSummary, Comparison, State, Steadiness, comparisons, steadiness_of, summarise,
+};
 use serde_json::Value as Json;
 use std::fmt::Write as _;
 
@@ -203,6 +205,7 @@ pub(super) fn trials(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
             "generator",
             "generator_version",
             "latency_timing",
+            "steady",
             "warnings",
         ]
         .map(str::to_owned),
@@ -249,6 +252,8 @@ fn trial_row(spec: &Spec, cell: &Cell, trial: &Trial) -> Vec<String> {
     row.push(name.unwrap_or("built-in").to_owned());
     row.push(load.map_or_else(String::new, |load| text(&load.generator)));
     row.push(load.and_then(timing::word).unwrap_or_default().to_owned());
+    let steady = steadiness_of(trial, &cell.work).map(Steadiness::word);
+    row.push(steady.unwrap_or_default().to_owned());
     row.push(text(&trial.warnings.join("; ")));
     row
 }

@@ -5,11 +5,12 @@ use super::published;
 use super::roles;
 use super::rows::{bodies, effect_of, reasons, why_absent};
 use super::timing;
+use super::warmup;
 use super::{Digest, Input, ReportError};
 use crate::record::{Direction, ErrorKind, FORMAT, METRICS, Metric, Run};
 use crate::stats::{
-    CellSummary, Comparison, ENOUGH_TRIALS, Effect, Spread, Verdict, comparisons, effect, ratio,
-    summarise,
+    CellSummary, Comparison, ENOUGH_TRIALS, Effect, Spread, Steadiness, Verdict, comparisons,
+    effect, least_steady, ratio, summarise,
 };
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -38,6 +39,7 @@ pub(super) fn report(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
         "order": run.spec.run.order,
         "host": run.host,
         "versions": run.versions,
+        "warm_up": warmup::json(run),
         "sessions": run.sessions,
         "suite_sha256": run.suite.sha256,
         "verdict_needs_trials": ENOUGH_TRIALS,
@@ -99,6 +101,7 @@ fn cell_json(
         },
         "enough_for_a_verdict": cell.enough(),
         "errors": errors(cell),
+        "steady": least_steady(cell.valid(), &spec.work).map(Steadiness::word),
         "metrics": METRICS.iter().map(|metric| figure(metric, cell)).collect::<Map<_, _>>(),
         "body": bodies(cell).map(|body| json!({
             "wire_bytes": body.wire,

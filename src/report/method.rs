@@ -2,7 +2,7 @@
 //! sent for each cell, so that someone else can do it again.
 
 use super::naming::Naming;
-use super::{Input, show};
+use super::{Input, show, warmup};
 use crate::record::{Host, Run, Trial};
 use crate::spec::{Amount, Cell, LoadSpec, Order, ProcessSpec};
 use crate::units::{show_bytes, show_duration, show_number, show_seconds, write_duration};
@@ -50,6 +50,7 @@ pub(super) fn facts(run: &Run, input: &Input<'_>) -> Vec<Fact> {
         Some(distinct(revisions)).filter(|text| !text.is_empty()),
     );
     add("Order", Some(order(run)));
+    add("Warm-up", Some(warmup::fact(run)));
     add("Timing", Some(timing(run)));
     add("Trials", Some(trials(run, input)));
     add("Repetitions", repetitions(run));

@@ -20,6 +20,7 @@ mod show;
 mod templates;
 mod timing;
 mod view;
+mod warmup;
 
 pub use digest::Digest;
 pub use markdown::{escape, escape_html, fence};

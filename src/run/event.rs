@@ -3,7 +3,7 @@
 
 use crate::ids::{RunId, TrialId};
 use crate::load::Progress;
-use crate::record::{Counts, End, Outcome};
+use crate::record::{Counts, End, Outcome, Pilot};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +26,9 @@ pub enum Event {
         trials: usize,
         /// Of these, finished by an earlier session.
         finished: usize,
-        /// About how long the rest takes.
+        /// Pilots that come before the trials that are left.
+        pilots: usize,
+        /// About how long the rest takes; with pilots the least that it can take.
         #[serde(rename = "estimated_ns", with = "crate::units::nanos")]
         estimated: Duration,
     },
@@ -69,6 +71,39 @@ pub enum Event {
         rounds: u32,
         /// How many trials there are in all.
         trials: usize,
+    },
+    /// A cell is loaded to see how long it has to be warmed up.
+    PilotStarted {
+        /// Its names.
+        cell: String,
+        /// Which of all pilots it is, from 1.
+        number: usize,
+        /// How many there are.
+        pilots: usize,
+        /// What can be seen of it while it runs.
+        #[serde(skip)]
+        live: Arc<Live>,
+    },
+    /// A pilot has ended and is on disk.
+    PilotFinished {
+        /// Which of all pilots it is, from 1.
+        number: usize,
+        /// How many there are.
+        pilots: usize,
+        /// What came of it.
+        pilot: Pilot,
+        /// About how long the rest takes, at the least.
+        #[serde(rename = "left_ns", with = "crate::units::nanos")]
+        left: Duration,
+    },
+    /// Every pilot has ended: so long are all cells warmed up that were to find it.
+    WarmUpFound {
+        /// The longest that a pilot found.
+        #[serde(rename = "warmup_ns", with = "crate::units::nanos")]
+        warmup: Duration,
+        /// About how long the trials take with it.
+        #[serde(rename = "left_ns", with = "crate::units::nanos")]
+        left: Duration,
     },
     /// A trial begins.
     TrialStarted {

@@ -89,6 +89,11 @@ impl Loading {
     ) -> Self {
         let sampler = Arc::new(sampler);
         let rounds = stage.cell.work.rounds.max(1);
+        // All that a pilot measures is how a server warms up.
+        let measuring = match stage.pilot {
+            Some(_) => "warming up",
+            None => "measuring",
+        };
         let follow = {
             let sampler = Arc::clone(&sampler);
             let live = Arc::clone(&stage.live);
@@ -99,7 +104,7 @@ impl Loading {
                     sampler.phase(Phase::Warmup);
                 }
                 LoadPhase::Measure => {
-                    live.set_step("measuring");
+                    live.set_step(measuring);
                     sampler.phase(Phase::Measure);
                 }
                 LoadPhase::Drain => {}

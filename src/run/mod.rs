@@ -1,5 +1,5 @@
 //! A run: `trial` is one lifecycle, from the start of a server to the proof that
-//! it is gone; `making` is what is built and asked before the first, `tools` the
+//! it is gone, `pilot` one before all trials that finds the warm-up; `making` is what is built and asked before the first, `tools` the
 //! load generators that are looked for then; `rounds` says which trial is next;
 //! `runner` takes the trials and keeps each on disk before the next; `observe` is what can be seen of
 //! a server before its load, `loading` a load at work; `beyond` is what this
@@ -11,6 +11,7 @@ mod event;
 mod loading;
 mod making;
 mod observe;
+mod pilot;
 mod revision;
 mod rounds;
 mod runner;

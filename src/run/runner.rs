@@ -4,19 +4,20 @@
 use super::event::{Event, Live};
 use super::loading::Running;
 use super::making::{Workpieces, make, make_all, versions};
+use super::pilot::{self, Search};
 use super::rounds::Rounds;
 use super::tools::{Tools, tools};
 use super::trial::{self, Ended, Seen, Stage};
 use crate::load::Cancel;
-use crate::plan::estimate;
+use crate::plan::{estimate, estimate_pilot};
 use crate::process::{GuardProgram, hide};
 use crate::record::{End, Outcome, Step, Trial, metric};
 use crate::server::build::BuildError;
 use crate::server::{Place, ServerError, Services, secrets};
-use crate::spec::{Cell, Planned, Spec};
+use crate::spec::{Cell, Planned, RunSettings, Spec};
 use crate::store::{RunFolder, StoreError};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -107,13 +108,17 @@ fn announce(
     listen: &mut (dyn FnMut(&Event) + Send),
 ) {
     let left = remaining(records, spec, plan);
+    let pilots = pilot::wanting(records, spec, plan).len();
+    let of_pilots = estimate_pilot(&spec.run).0 * u32::try_from(pilots).unwrap_or(u32::MAX);
+    let of_trials: Duration = left.iter().map(|(_, cell)| estimate(cell, &spec.run)).sum();
     listen(&Event::RunStarted {
         run: records.run().id.clone(),
         title: spec.title.clone(),
         folder: records.path().to_owned(),
         trials: plan.len(),
         finished: plan.len() - left.len(),
-        estimated: left.iter().map(|(_, cell)| estimate(cell, &spec.run)).sum(),
+        pilots,
+        estimated: of_pilots + of_trials,
     });
     for cell in &spec.cells {
         if let Some(skip) = &cell.skip {
@@ -139,12 +144,12 @@ pub(super) fn remaining<'a>(
 }
 
 /// What every trial of a run finds ready.
-struct Means<'a> {
-    job: &'a Job,
-    cancel: &'a Cancel,
-    began: Instant,
-    made: &'a Workpieces,
-    tools: &'a Tools,
+pub(super) struct Means<'a> {
+    pub(super) job: &'a Job,
+    pub(super) cancel: &'a Cancel,
+    pub(super) began: Instant,
+    pub(super) made: &'a Workpieces,
+    pub(super) tools: &'a Tools,
 }
 
 async fn trials(
@@ -154,12 +159,7 @@ async fn trials(
     spec: &Spec,
 ) -> Result<End, RunError> {
     let mut services = Services::new(&spec.services);
-    let mut session = Session {
-        records,
-        means,
-        spec,
-    };
-    let end = session.trials(&mut services, listen).await;
+    let end = Box::pin(measured(records, means, &mut services, listen, spec)).await;
     // Whatever has happened, nothing may be left of them.
     match services.stop().await {
         Ok(killed) => {
@@ -177,11 +177,52 @@ async fn trials(
     }
 }
 
+/// The pilots, where a warm-up is to be found, and then the trials.
+async fn measured(
+    records: &mut RunFolder,
+    means: &Means<'_>,
+    services: &mut Services,
+    listen: &mut (dyn FnMut(&Event) + Send),
+    spec: &Spec,
+) -> Result<End, RunError> {
+    let plan = records.run().plan.clone();
+    make(&records.path().join("guards"))?;
+    let mut session = Session {
+        records,
+        means,
+        spec,
+        plan: &plan,
+    };
+    if let Some(end) = session.pilots(services, listen).await? {
+        return Ok(end);
+    }
+    // The record has the warm-up that was found.
+    let spec = session.records.run().spec.clone();
+    let mut session = Session {
+        records: session.records,
+        means,
+        spec: &spec,
+        plan: &plan,
+    };
+    session.trials(services, listen).await
+}
+
 /// The trials that are left, taken one after the other.
-struct Session<'a> {
-    records: &'a mut RunFolder,
-    means: &'a Means<'a>,
-    spec: &'a Spec,
+pub(super) struct Session<'a> {
+    pub(super) records: &'a mut RunFolder,
+    pub(super) means: &'a Means<'a>,
+    pub(super) spec: &'a Spec,
+    pub(super) plan: &'a [Planned],
+}
+
+/// One lifecycle of a cell: a trial, or its pilot.
+pub(super) struct Turn<'t> {
+    pub(super) planned: &'t Planned,
+    pub(super) cell: &'t Cell,
+    pub(super) settings: &'t RunSettings,
+    /// What a pilot looks for; none in a trial.
+    pub(super) pilot: Option<&'t Search>,
+    pub(super) live: Arc<Live>,
 }
 
 impl Session<'_> {
@@ -191,8 +232,6 @@ impl Session<'_> {
         listen: &mut (dyn FnMut(&Event) + Send),
     ) -> Result<End, RunError> {
         let spec = self.spec;
-        let ledgers = self.records.path().join("guards");
-        make(&ledgers)?;
         let mut rounds = Rounds::new(self.records, self.means.began)?;
         let mut next = rounds.next(self.records, listen)?;
         while let Some(planned) = next {
@@ -214,8 +253,14 @@ impl Session<'_> {
                 live: Arc::clone(&live),
             });
             // A trial is much to keep on the way.
-            let trial = self.trial(&planned, cell, &ledgers, services, live);
-            let ended = Box::pin(trial).await?;
+            let turn = Turn {
+                planned: &planned,
+                cell,
+                settings: &spec.run,
+                pilot: None,
+                live,
+            };
+            let ended = Box::pin(self.turn(turn, services)).await?;
             let seen = match ended {
                 Ended::Done(seen) => seen,
                 Ended::Cancelled { left } => {
@@ -225,7 +270,7 @@ impl Session<'_> {
                     return Ok(End::Interrupted);
                 }
             };
-            let seen = hidden(seen, &secrets(cell, &spec.services));
+            let seen = self.hidden(seen, cell);
             self.records.append_trial(&seen.trial, &seen.readings)?;
             let plan = &self.records.run().plan;
             let left = remaining(self.records, spec, plan);
@@ -249,22 +294,31 @@ impl Session<'_> {
         Ok(End::Complete)
     }
 
-    /// One trial, with the services that it leans on.
-    async fn trial(
+    /// What was seen, without what nothing may keep.
+    pub(super) fn hidden(&self, seen: Box<Seen>, cell: &Cell) -> Box<Seen> {
+        hidden(seen, &secrets(cell, &self.spec.services))
+    }
+
+    /// One trial or pilot, with the services that it leans on.
+    pub(super) async fn turn(
         &self,
-        planned: &Planned,
-        cell: &Cell,
-        ledgers: &Path,
+        turn: Turn<'_>,
         services: &mut Services,
-        live: Arc<Live>,
     ) -> Result<Ended, RunError> {
+        let Turn {
+            planned,
+            cell,
+            settings,
+            pilot,
+            live,
+        } = turn;
         let cpus = self.records.run().host.cpus;
         let place = Place {
             program: self.means.job.program.clone(),
             hotlap: self.means.job.hotlap.clone(),
             folder: self.means.job.folder.clone(),
             logs: self.records.log_folder(&planned.trial)?,
-            ledgers: ledgers.to_owned(),
+            ledgers: self.records.path().join("guards"),
             cpus,
             nofile: self.means.job.nofile,
             secrets: secrets(cell, &self.spec.services),
@@ -283,7 +337,7 @@ impl Session<'_> {
         let tool = self.means.tools.of(cell);
         let stage = Stage {
             cell,
-            settings: &self.spec.run,
+            settings,
             planned,
             session: self.records.run().sessions.len().saturating_sub(1),
             place,
@@ -291,6 +345,7 @@ impl Session<'_> {
             generator_threads: generator_threads(cpus, cell),
             tool: tool.as_ref().ok().cloned().flatten(),
             running: Running::default(),
+            pilot,
             live,
             cancel: self.means.cancel,
         };
@@ -298,7 +353,7 @@ impl Session<'_> {
             return Ok(unbuilt(&stage, failure));
         }
         if let Err(missing) = tool {
-            return Ok(unequipped(&stage, missing));
+            return Ok(unequipped(stage.blank(), missing));
         }
         Ok(match ready {
             Ok(notes) => trial::run(stage, notes).await,
@@ -325,13 +380,13 @@ fn unbuilt(stage: &Stage<'_>, failure: &BuildError) -> Ended {
     Ended::Done(Box::new(Seen {
         trial,
         readings: Vec::new(),
+        windows: Vec::new(),
         leaves_something: false,
     }))
 }
 
 /// The record of a trial whose load generator is not there.
-fn unequipped(stage: &Stage<'_>, missing: String) -> Ended {
-    let mut trial = stage.blank();
+pub(super) fn unequipped(mut trial: Trial, missing: String) -> Ended {
     trial.started = rfc3339(jiff::Timestamp::now());
     trial.outcome = Outcome::Failed {
         step: Step::Load,
@@ -341,6 +396,7 @@ fn unequipped(stage: &Stage<'_>, missing: String) -> Ended {
     Ended::Done(Box::new(Seen {
         trial,
         readings: Vec::new(),
+        windows: Vec::new(),
         leaves_something: false,
     }))
 }
@@ -378,6 +434,7 @@ fn unserved(stage: &Stage<'_>, error: &ServerError) -> Ended {
     Ended::Done(Box::new(Seen {
         trial,
         readings: Vec::new(),
+        windows: Vec::new(),
         leaves_something: error.leaves_something(),
     }))
 }

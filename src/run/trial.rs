@@ -4,6 +4,7 @@
 
 use super::event::Live;
 use super::loading::{Loading, Running};
+use super::pilot::Search;
 use crate::generator::{Order, Tool};
 use crate::load::{self, Cancel, Job, Target, Verified, VerifyError};
 use crate::record::{Load, Outcome, Phase, Reading, Step, Trial};
@@ -34,6 +35,8 @@ pub(super) struct Stage<'a> {
     pub(super) tool: Option<Tool>,
     /// Whether that program runs.
     pub(super) running: Running,
+    /// What a pilot looks for; none in a trial.
+    pub(super) pilot: Option<&'a Search>,
     pub(super) live: Arc<Live>,
     pub(super) cancel: &'a Cancel,
 }
@@ -50,6 +53,8 @@ pub(super) enum Ended {
 pub(super) struct Seen {
     pub(super) trial: Trial,
     pub(super) readings: Vec<Reading>,
+    /// Successes a second in each window of a pilot.
+    pub(super) windows: Vec<f64>,
     /// Whether something of it may still run, and would be measured with whatever comes next.
     pub(super) leaves_something: bool,
 }
@@ -95,6 +100,7 @@ impl Stage<'_> {
         let mut seen = Seen {
             trial: self.blank(),
             readings: Vec::new(),
+            windows: Vec::new(),
             leaves_something: false,
         };
         seen.trial.warnings = notes;
@@ -248,6 +254,7 @@ impl Stage<'_> {
             fallen = self.gone(server) => Some(Cut::Gone(fallen)),
             () = tokio::time::sleep(self.cell.trial_timeout) => Some(Cut::TimedOut),
             () = self.watch(&loading.sampler) => None,
+            () = self.until_settled(&mut seen.windows) => None,
         };
         let at = loading.began.elapsed();
         let (made, sampler) = loading.finish().await;
@@ -320,6 +327,9 @@ impl Stage<'_> {
         if let Some(foreign) = foreign {
             return seen.fail(Step::Load, foreign.to_string(), Vec::new());
         }
+        if self.pilot.is_some() {
+            return seen;
+        }
         self.judge(&mut seen.trial);
         if let Some(tool) = &self.tool {
             return self.of_tool(seen, tool, server).await;
@@ -366,6 +376,14 @@ impl Stage<'_> {
             let now = sampler.latest();
             self.live
                 .set_memory(now.rss_bytes, u64::from(now.processes));
+        }
+    }
+
+    /// Fills in the windows of a pilot, until it has seen enough. Never ends in a trial.
+    async fn until_settled(&self, windows: &mut Vec<f64>) {
+        match (self.pilot, self.live.load()) {
+            (Some(search), Some(progress)) => search.windows(progress, windows).await,
+            _ => std::future::pending().await,
         }
     }
 

@@ -18,9 +18,13 @@ pub struct LoadSpec {
     pub connections: u32,
     /// How much is sent.
     pub amount: Amount,
-    /// Load before the measured phase, on the same connections.
+    /// Load before the measured phase, on the same connections. Where it is to be found, the least that it can be until the
+    /// pilots have run, and then what they found.
     #[serde(rename = "warmup_ns", with = "nanos")]
     pub warmup: Duration,
+    /// Whether the suite writes no warm-up, so that pilots find it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub find_warmup: bool,
     /// After this a request has failed, and the longest that the drain waits.
     #[serde(rename = "timeout_ns", with = "nanos")]
     pub timeout: Duration,
@@ -64,6 +68,7 @@ impl Default for LoadSpec {
             connections: 64,
             amount: Amount::Duration(Duration::from_secs(30)),
             warmup: Duration::from_secs(5),
+            find_warmup: false,
             timeout: Duration::from_secs(10),
             keep_alive: true,
             generator: None,

@@ -107,7 +107,7 @@ pub struct RunSettings {
     /// The smallest change that is called one, a share of 1.
     #[serde(default = "two_per_cent", skip_serializing_if = "is_two_per_cent")]
     pub min_effect: f64,
-    /// The longest warm-up, where one is looked for.
+    /// The longest warm-up that pilots may find.
     #[serde(
         rename = "max_warmup_ns",
         with = "nanos",
@@ -143,6 +143,25 @@ fn a_minute() -> Duration {
 
 fn is_a_minute(duration: &Duration) -> bool {
     *duration == a_minute()
+}
+
+/// The longest window of a pilot.
+const LONGEST_WINDOW: Duration = Duration::from_secs(5);
+/// A pilot has at least so many windows.
+const LEAST_WINDOWS: u32 = 4;
+
+impl RunSettings {
+    /// How long a window of a pilot is: 5 s, or a quarter of `max_warmup` where that is less. A server has settled when two
+    /// neighbouring windows are alike, so this is also the shortest warm-up that is found.
+    pub fn warmup_window(&self) -> Duration {
+        LONGEST_WINDOW.min(self.max_warmup / LEAST_WINDOWS)
+    }
+
+    /// The most windows that a pilot has: as many as `max_warmup` holds.
+    pub fn warmup_windows(&self) -> u32 {
+        let window = self.warmup_window().as_nanos().max(1);
+        u32::try_from(self.max_warmup.as_nanos() / window).unwrap_or(u32::MAX)
+    }
 }
 
 /// How many CPUs each side gets.

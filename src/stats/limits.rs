@@ -7,10 +7,13 @@ use crate::spec::{Amount, LoadSpec};
 const ENOUGH_SECONDS: usize = 10;
 /// From this share of its threads' time on, the generator is the limit.
 const GENERATOR_FULL: f64 = 0.90;
-/// Halves of the measured phase that differ by less are alike,
-const HALVES_DIFFER: f64 = 0.02;
-/// and so are those that differ by fewer standard errors.
+/// Parts of the measured phase that differ by less are alike,
+pub(super) const DIFFER: f64 = 0.02;
+/// and so are halves that differ by fewer standard errors.
 const STANDARD_ERRORS: f64 = 3.0;
+/// The fewer seconds, the less certain are the standard errors themselves: with n seconds it takes 1 + 4/n times as many.
+/// That is within 4 % of the quantile of Student's t with n − 2 degrees of freedom that 3 is of the normal law.
+const OF_FEW_SECONDS: f64 = 4.0;
 
 /// Whether the generator was the limit: its threads used at least 90 % of the CPU time that they
 /// could have. The server's figure is then a lower bound.
@@ -20,10 +23,9 @@ pub fn generator_limited(load: &Load) -> bool {
     whole > 0.0 && used >= GENERATOR_FULL * whole
 }
 
-/// By which share of the mean the halves of the measured phase differ, where that is more than 2 % and
-/// more than 3 standard errors of the difference: the load was in no steady state. Looks at whole
-/// seconds of a single round, and only where there are at least 10; of an odd number the middle one is left out.
-pub fn unsteady(load: &Load, work: &LoadSpec) -> Option<f64> {
+/// Successes in each whole second of a measured phase; none where that is too little to be judged: fewer than 10 seconds,
+/// or several rounds.
+pub(super) fn whole_seconds<'l>(load: &'l Load, work: &LoadSpec) -> Option<&'l [u64]> {
     // Between two rounds there is a pause, and each ends in a part of a second.
     if load.rounds.len() > 1 {
         return None;
@@ -33,16 +35,24 @@ pub fn unsteady(load: &Load, work: &LoadSpec) -> Option<f64> {
         Amount::Requests(_) => load.window_ns / 1_000_000_000,
     };
     let whole = load.per_second.len().min(lasted as usize);
-    if whole < ENOUGH_SECONDS {
-        return None;
-    }
-    let half = whole / 2;
-    let (first, first_var) = moments(&load.per_second[..half]);
-    let (second, second_var) = moments(&load.per_second[whole - half..whole]);
+    load.per_second
+        .get(..whole)
+        .filter(|seconds| seconds.len() >= ENOUGH_SECONDS)
+}
+
+/// By which share of the mean the halves of the measured phase differ, where that is more than 2 % and
+/// more than 3 standard errors of the difference (more where there are few seconds): the load was in no steady state. Looks
+/// at whole seconds of a single round, and only where there are at least 10; of an odd number the middle one is left out.
+pub(super) fn unsteady(load: &Load, work: &LoadSpec) -> Option<f64> {
+    let seconds = whole_seconds(load, work)?;
+    let (whole, half) = (seconds.len(), seconds.len() / 2);
+    let (first, first_var) = moments(&seconds[..half]);
+    let (second, second_var) = moments(&seconds[whole - half..]);
     let middle = f64::midpoint(first, second);
     let apart = (second - first).abs();
     let error = ((first_var + second_var) / half as f64).sqrt();
-    let differ = apart > HALVES_DIFFER * middle && apart > STANDARD_ERRORS * error;
+    let errors = STANDARD_ERRORS * (1.0 + OF_FEW_SECONDS / whole as f64);
+    let differ = apart > DIFFER * middle && apart > errors * error;
     differ.then(|| apart / middle)
 }
 

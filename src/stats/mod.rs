@@ -12,8 +12,10 @@ mod hints;
 mod limits;
 mod power;
 mod seen;
+mod steady;
 mod summary;
 mod validity;
+mod warmup;
 
 pub use comparison::{Comparison, Verdict, comparisons};
 pub use effect::{Effect, Hidden, Pair, effect, pairs};
@@ -21,9 +23,11 @@ pub use enough::{half_of, still_wide, wanting};
 pub use exact::{Interval, LEVEL, around_median, holm, paired, paired_p, unpaired, unpaired_p};
 pub use figures::{digits, median};
 pub use hints::{Hint, hints};
-pub use limits::{generator_limited, unsteady};
+pub use limits::generator_limited;
 pub use power::{findable_spread, least_trials, needed_trials};
+pub use steady::{Beginning, Steadiness, least_steady, steadiness, steadiness_of};
 pub use summary::{
     CellSummary, ENOUGH_TRIALS, Ratio, Spread, State, Value, complete, ratio, summarise,
 };
 pub use validity::{cut_short, validity};
+pub use warmup::{settled, still_apart};

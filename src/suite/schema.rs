@@ -90,10 +90,10 @@ pub(super) struct Run {
     /// Where the shuffle starts. Default: random, and recorded.
     #[schemars(example = 42)]
     pub(super) seed: Opt<u64>,
-    /// Load before the measured phase, on the same connections.
-    #[schemars(extend("default" = "5s"))]
+    /// Load before the measured phase, on the same connections. Default: as long as the slowest server needs to settle, which one pilot of each cell finds before the first trial.
+    #[schemars(extend("examples" = ["5s"]))]
     pub(super) warmup: Opt<DurationText>,
-    /// The longest warm-up, where one is looked for.
+    /// The longest warm-up that pilots may find, at least 1 s. A pilot has windows of 5 s, or of a quarter of this where that is less, and ends when two neighbouring ones are alike within 2 %.
     #[schemars(extend("default" = "60s"))]
     #[schemars(extend("pattern" = shapes::POSITIVE_DURATION))]
     pub(super) max_warmup: Opt<DurationText>,

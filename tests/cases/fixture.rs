@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
 /// A good answer.
 pub(crate) const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
@@ -123,6 +123,17 @@ impl Behaviour {
         self.with("FX_TAKE_MS", &time.as_millis())
     }
 
+    /// Takes so long for each of its first answers.
+    pub(crate) fn slow_until(self, request: u64, time: Duration) -> Self {
+        self.with("FX_SLOW_UNTIL", &request)
+            .with("FX_SLOW_MS", &time.as_millis())
+    }
+
+    /// Grows slower and slower: after this time since its first request it takes twice as long, then five times, ten times.
+    pub(crate) fn slowing_by(self, time: Duration) -> Self {
+        self.with("FX_SLOWING_MS", &time.as_millis())
+    }
+
     pub(crate) fn env(&self) -> Vec<(String, String)> {
         let mut all = self.vars.clone();
         all.push(("FX".to_owned(), "1".to_owned()));
@@ -164,6 +175,10 @@ struct Server {
     polite: bool,
     end_at: Option<u64>,
     take: Option<u64>,
+    slow_until: Option<u64>,
+    slow: Option<u64>,
+    slowing: Option<u64>,
+    first: OnceLock<Instant>,
     count: Option<std::fs::File>,
     record: Option<Mutex<(std::fs::File, HashSet<Vec<u8>>)>>,
     requests: AtomicU64,
@@ -205,6 +220,10 @@ fn server() {
         polite: var("FX_POLITE").is_some(),
         end_at: number("FX_END_AT"),
         take: number("FX_TAKE_MS"),
+        slow_until: number("FX_SLOW_UNTIL"),
+        slow: number("FX_SLOW_MS"),
+        slowing: number("FX_SLOWING_MS"),
+        first: OnceLock::new(),
         count: var("FX_COUNT").map(|file| std::fs::File::create(file).unwrap()),
         record: var("FX_RECORD")
             .map(|file| Mutex::new((std::fs::File::create(file).unwrap(), HashSet::new()))),
@@ -306,8 +325,14 @@ impl Server {
                 Err(_) => std::process::abort(),
             }
         }
-        if let Some(take) = self.take {
+        let slow = self.slow_until.filter(|until| number <= *until);
+        if let Some(take) = slow.and(self.slow).or(self.take) {
             std::thread::sleep(Duration::from_millis(take));
+        }
+        if let Some(slowing) = self.slowing {
+            let times = self.first.get_or_init(Instant::now).elapsed().as_secs_f64() * 1000.0
+                / slowing as f64;
+            std::thread::sleep(Duration::from_secs_f64(0.001 * (1.0 + times * times)));
         }
         let within = self.until.is_none_or(|until| number < until);
         let other = self.from.is_some_and(|from| number >= from && within)

@@ -66,6 +66,13 @@ impl Suite {
         self
     }
 
+    /// Without a key of `[run]`, so that its default holds.
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.run
+            .retain(|line| !line.starts_with(&format!("{name} ")));
+        self
+    }
+
     /// Any TOML, at the end.
     pub(crate) fn toml(mut self, text: &str) -> Self {
         self.text.push_str(text);

@@ -18,3 +18,4 @@ mod making;
 mod publish;
 mod rounds;
 mod servers;
+mod warmup;

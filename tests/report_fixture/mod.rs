@@ -511,6 +511,8 @@ fn run(spec: Spec, plan: Vec<Planned>) -> Run {
         versions: [("go", "1.24.4"), ("node", "v22.11.0")]
             .map(|(name, version)| (name.to_owned(), version.to_owned()))
             .into(),
+        pilots: Vec::new(),
+        warmup: None,
         sessions: vec![Session {
             started: "2026-11-30T19:05:00Z".to_owned(),
             hotlap: "0.1.0".to_owned(),

@@ -274,7 +274,11 @@ fn load_lines(out: &mut Lines, cell: &Cell) {
         out.add("  expect", &format!("{}{path}", expect(&one.expect)));
     }
     let mut how = vec![amount(work)];
-    how.push(format!("warm-up {}", write_duration(work.warmup)));
+    how.push(if work.find_warmup {
+        "a warm-up that pilots find".to_owned()
+    } else {
+        format!("warm-up {}", write_duration(work.warmup))
+    });
     how.push(format!("time-out {}", write_duration(work.timeout)));
     if !work.keep_alive {
         how.push("a new connection for each request".to_owned());

@@ -72,10 +72,19 @@ impl Serialize for Document<'_, '_> {
                 })
             })
             .collect();
+        let pilots = &survey.pilots;
+        let pilots = json!({
+            "cells": pilots.cells,
+            "estimated_ns": u64::try_from(pilots.least.as_nanos()).unwrap_or(u64::MAX),
+            "most_ns": u64::try_from(pilots.most.as_nanos()).unwrap_or(u64::MAX),
+        });
+        let most = u64::try_from(survey.most().as_nanos()).unwrap_or(u64::MAX);
         let mut map = to.serialize_map(None)?;
         map.serialize_entry("format", &1)?;
         map.serialize_entry("suite", &survey.read.path.display().to_string())?;
         map.serialize_entry("estimated_ns", &nanos)?;
+        map.serialize_entry("most_ns", &most)?;
+        map.serialize_entry("pilots", &pilots)?;
         map.serialize_entry("loads", &loads)?;
         map.serialize_entry("comparisons", &survey.comparisons)?;
         let mut ids = Vec::new();

@@ -10,7 +10,7 @@ use super::exit::Exit;
 use super::requirements::{Machine, Needs};
 use super::suites::{self, Mistakes, Read, Selection};
 use super::terminal::{say_error, say_warning};
-use crate::plan::{Demand, Options, Plan, allot};
+use crate::plan::{Demand, Options, Plan, allot, estimate_pilot};
 use crate::run::beyond;
 use crate::spec::{Cell, RunSettings, Spec};
 use clap::Args;
@@ -119,6 +119,7 @@ struct Noted {
     demand: Demand,
     is_compared: bool,
     is_beyond: bool,
+    finds_warmup: bool,
 }
 
 impl Notes {
@@ -141,6 +142,7 @@ impl Notes {
             demand: Demand::of(cell, &RunSettings::default()),
             is_compared: cell.baseline.is_some(),
             is_beyond: beyond(cell).is_some(),
+            finds_warmup: cell.work.find_warmup,
         });
     }
 }
@@ -162,12 +164,43 @@ struct Survey<'a> {
     most: u32,
     /// Whether trials are added to any cell until its intervals are narrow enough.
     auto: bool,
+    /// How many cells get a pilot, and what finding their warm-up takes.
+    pilots: Pilots,
     /// How many cells are compared with another.
     comparisons: usize,
     /// How many cells a run would skip, since this version cannot carry them out.
     beyond: usize,
     /// Whether any cell is held to a limit.
     gated: bool,
+}
+
+/// What finding the length of the warm-up takes of the run.
+#[derive(Default)]
+struct Pilots {
+    /// Cells that get one.
+    cells: usize,
+    /// What they take at the least.
+    least: Duration,
+    /// What they take at the most.
+    most: Duration,
+    /// How much longer the trials take, where the longest warm-up is found.
+    longer: Duration,
+}
+
+impl Pilots {
+    /// The pilots of these cells, each with its number of trials.
+    fn of<'n>(cells: impl Iterator<Item = (&'n Noted, u32)>, run: &RunSettings) -> Self {
+        let (least, most) = estimate_pilot(run);
+        let longer = run.max_warmup.saturating_sub(run.warmup_window());
+        let mut all = Self::default();
+        for (_, trials) in cells.filter(|(cell, _)| cell.finds_warmup) {
+            all.cells += 1;
+            all.least = all.least.saturating_add(least);
+            all.most = all.most.saturating_add(most);
+            all.longer = all.longer.saturating_add(longer.saturating_mul(trials));
+        }
+        all
+    }
 }
 
 /// What one load takes of the run.
@@ -233,12 +266,17 @@ fn survey<'a>(
     let loads: Vec<Share> = loads.filter(|share| share.cells > 0).collect();
     let comparisons = running().filter(|((cell, _), _)| cell.is_compared).count();
     let beyond = running().filter(|((cell, _), _)| cell.is_beyond).count();
+    let pilots = running()
+        .map(|((cell, _), trials)| (cell, *trials))
+        .filter(|(cell, _)| !cell.is_beyond);
+    let pilots = Pilots::of(pilots, &head.run);
     let most = demands.iter().map(|demand| demand.most).max().unwrap_or(0);
     Ok(Survey {
         read,
         plan,
         head,
         loads,
+        pilots,
         comparisons,
         beyond,
         most,
@@ -255,10 +293,17 @@ fn pauses(run: &RunSettings) -> Duration {
 }
 
 impl Survey<'_> {
-    /// How long the whole run takes.
+    /// How long the whole run takes; with pilots, at the least.
     fn total(&self) -> Duration {
-        self.loads
-            .iter()
-            .fold(Duration::ZERO, |sum, share| sum.saturating_add(share.time))
+        self.loads.iter().fold(self.pilots.least, |sum, share| {
+            sum.saturating_add(share.time)
+        })
+    }
+
+    /// How long it takes where no server settles before `max_warmup`.
+    fn most(&self) -> Duration {
+        let more = self.pilots.most.saturating_sub(self.pilots.least);
+        let more = more.saturating_add(self.pilots.longer);
+        self.total().saturating_add(more)
     }
 }

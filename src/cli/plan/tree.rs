@@ -94,8 +94,15 @@ fn head(survey: &Survey<'_>) -> String {
             "{number} of these will be skipped: this version of hotlap does not carry out all that they ask for\n"
         ),
     };
+    let (first, most) = match survey.pilots.cells {
+        0 => (String::new(), String::new()),
+        pilots => (
+            format!(" after {}", counted(pilots, "pilot")),
+            format!(", up to {}", show_duration(survey.most())),
+        ),
+    };
     format!(
-        "{}\n{}{profile}: {}{skipped}, {}, about {}\n{beyond}",
+        "{}\n{}{profile}: {}{skipped}, {}{first}, about {}{most}\n{beyond}",
         head.title,
         head.suite,
         counted(runs, "cell"),
@@ -292,6 +299,7 @@ fn foot(survey: &Survey<'_>) -> String {
     for sentence in how_many(survey) {
         let _ = writeln!(out, "{sentence}");
     }
+    out.push_str(&pilots(survey));
     for sentence in power(survey) {
         let _ = writeln!(out, "{sentence}");
     }
@@ -299,6 +307,23 @@ fn foot(survey: &Survey<'_>) -> String {
         let _ = writeln!(out, "note: {note}");
     }
     out
+}
+
+/// What finding the warm-up takes, and how long it may become.
+fn pilots(survey: &Survey<'_>) -> String {
+    let pilots = &survey.pilots;
+    if pilots.cells == 0 {
+        return String::new();
+    }
+    let run = &survey.head.run;
+    format!(
+        "{}, about {}, up to {}: how long to warm up is not written, and is found to be {} to {}\n",
+        counted(pilots.cells, "pilot"),
+        show_duration(pilots.least),
+        show_duration(pilots.most),
+        write_duration(run.warmup_window()),
+        write_duration(run.max_warmup),
+    )
 }
 
 /// How the number of trials is found, and what a budget leaves of it.

@@ -92,7 +92,7 @@ pub struct Run {
     pub seed: Option<u64>,
     /// Warm-up of each load that does not name its own.
     pub warmup: Option<Duration>,
-    /// The longest warm-up, where one is looked for.
+    /// The longest warm-up that pilots may find.
     pub max_warmup: Option<Duration>,
     /// Pause between trials.
     pub cooldown: Option<Duration>,

@@ -160,7 +160,7 @@ impl Resolver {
             order: self.order(run.order),
             seed: run.seed.map(Spanned::into_inner),
             warmup: self.duration(run.warmup),
-            max_warmup: self.positive_duration(run.max_warmup),
+            max_warmup: self.max_warmup(run.max_warmup),
             cooldown: self.duration(run.cooldown),
             rest: self.duration(run.rest),
             sample_interval: self.sample_interval(run.sample_interval),

@@ -45,6 +45,23 @@ impl Resolver {
         Some(at)
     }
 
+    /// In windows of less than a quarter of a second a server is never like it was before.
+    pub(super) fn max_warmup(&mut self, text: Opt<DurationText>) -> Option<Duration> {
+        let at = self.duration_at(text)?;
+        if at.value < Duration::from_secs(1) {
+            self.say(
+                Diagnostic::error(
+                    code::BAD_VALUE,
+                    "a warm-up cannot be looked for in less than 1 s",
+                    at.span,
+                )
+                .help("`warmup = \"…\"` fixes it, and then nothing is looked for"),
+            );
+            return None;
+        }
+        Some(at.value)
+    }
+
     /// Shorter intervals would measure the sampler, longer ones would see nothing.
     pub(super) fn sample_interval(&mut self, text: Opt<DurationText>) -> Option<Duration> {
         let at = self.duration_at(text)?;
