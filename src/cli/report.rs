@@ -1,5 +1,6 @@
 //! `hotlap report`: the reports of a run, made again from its records.
 
+use super::baseline::{Whose, older};
 use super::exit::Exit;
 use super::reports::{make, open, save, template};
 use super::terminal::{print, say_error, say_line};
@@ -16,7 +17,8 @@ Examples:
   hotlap report latest
   hotlap report reports/quickstart/runs/2026-11-30T190500Z-ab12cd3
   hotlap report latest --format md --stdout
-  hotlap report latest --splice README.md")]
+  hotlap report latest --splice README.md
+  hotlap report latest --baseline previous")]
 pub(super) struct ReportArgs {
     /// A run's folder, its id, or `latest`
     #[arg(value_name = "RUN")]
@@ -33,6 +35,9 @@ pub(super) struct ReportArgs {
     /// A minijinja template for report.md in the place of the built-in one
     #[arg(long, value_name = "FILE")]
     template: Option<PathBuf>,
+    /// Compare with this run, in these reports only: a folder, an id, a file, or `previous`
+    #[arg(long, value_name = "RUN")]
+    baseline: Option<String>,
     /// Put report.md between the two markers of this file too
     #[arg(long, value_name = "FILE")]
     splice: Option<PathBuf>,
@@ -88,7 +93,17 @@ fn report(arguments: &ReportArgs) -> Result<(), Exit> {
     if arguments.splice.is_some() && !formats.is_empty() && !formats.contains(&Format::Markdown) {
         formats.push(Format::Markdown);
     }
-    let (outputs, _) = make(&stored, &Options { formats, template })?;
+    let run = &stored.run;
+    let whose = Whose {
+        out: &arguments.out,
+        suite: &run.spec.suite,
+        profile: run.spec.profile.as_deref(),
+        selection: &run.selection,
+        before: Some(&run.id),
+    };
+    let older = |word: &String| older(word, &whose);
+    let baseline = arguments.baseline.as_ref().map(older).transpose()?;
+    let (outputs, _) = make(&stored, baseline.as_ref(), &Options { formats, template })?;
     for output in &outputs {
         if arguments.stdout {
             print(&String::from_utf8_lossy(&output.bytes));

@@ -2,6 +2,8 @@
 //! ratios to the baseline, how many digits a figure carries, whether one trial's figures may
 //! count at all, and what they look like. All of it is arithmetic on records, without any I/O.
 
+mod between;
+mod changed;
 mod comparison;
 mod configured;
 mod effect;
@@ -14,6 +16,7 @@ mod seen;
 mod summary;
 mod validity;
 
+pub use between::{Across, Between, Change, ENOUGH_BETWEEN, Field, Open, Ruling, between};
 pub use comparison::{Comparison, Verdict, comparisons};
 pub use effect::{Effect, Hidden, Pair, effect, pairs};
 pub use exact::{Interval, LEVEL, around_median, holm, paired, paired_p, unpaired, unpaired_p};
