@@ -297,10 +297,16 @@ fn summary(cells: &[&Across<'_>]) -> Vec<String> {
     let better = count(&|ruling| *ruling == Ruling::Better);
     let mut said = Vec::new();
     if worse + better > 0 {
+        let none = |number: usize| match number {
+            0 => "none".to_owned(),
+            some => some.to_string(),
+        };
         said.push(format!(
-            "Of {}, {worse} {} worse and {better} better.",
+            "Of {}, {} {} worse and {} better.",
             show::plural(all, "comparison"),
-            if worse == 1 { "is" } else { "are" }
+            none(worse),
+            if worse == 1 { "is" } else { "are" },
+            none(better)
         ));
     }
     said.extend(not_shown(&rulings));
@@ -464,6 +470,12 @@ fn unmatched(between: &Between<'_>, old: &Baseline, new: &Baseline) -> Vec<(Stri
     rows.extend(between.gone.iter().map(|cell| only(cell, old)));
     rows.extend(between.added.iter().map(|cell| only(cell, new)));
     for cell in &between.cells {
+        let same = !cell.old.is_measured() && !cell.new.is_measured() && why(cell.old) == why(cell.new);
+        if same {
+            let said = format!("no figures in either run ({})", why(cell.new));
+            rows.push((cell.new.title.clone(), said));
+            continue;
+        }
         let sides = [(cell.old, old), (cell.new, new)];
         let without = sides.iter().filter(|(cell, _)| !cell.is_measured());
         let said: Vec<String> = without

@@ -192,9 +192,11 @@ fn sums_of(n: usize, parts: &[usize]) -> Vec<f64> {
     // The ways to choose so many of the parts with that sum, as a share of all ways with so many chosen.
     let mut ways = vec![vec![0.0; most + 1]; n + 1];
     ways[0][0] = 1.0;
+    let mut highest = 0;
     for part in parts {
+        highest = most.min(highest + part);
         for chosen in (1..=n).rev() {
-            for sum in (*part..=most).rev() {
+            for sum in (*part..=highest).rev() {
                 let more = ways[chosen - 1][sum - part];
                 ways[chosen][sum] += more;
             }
