@@ -162,7 +162,10 @@ fn json_has_every_metric_and_the_same_in_the_report() {
     assert!((ratio - 7.0 / 8.0).abs() < 0.01, "{ratio}");
     assert!(rate["interval"][0].as_f64().unwrap() < ratio);
     assert_eq!(rate["old"]["values"].as_array().unwrap().len(), 8);
-    assert_eq!(alone["cells"][1]["metrics"]["rss_peak"]["verdict"], "better");
+    assert_eq!(
+        alone["cells"][1]["metrics"]["rss_peak"]["verdict"],
+        "better"
+    );
     assert!(cell["metrics"]["rss_after"].is_object());
     assert_eq!(alone["same_machine"], true);
 }
@@ -203,7 +206,10 @@ fn what_two_runs_do_not_have_in_common_is_said() {
     ] {
         assert!(text.contains(words), "{words} is not in {text}");
     }
-    assert!(!text.contains("**worse**") && !text.contains("**better**"), "{text}");
+    assert!(
+        !text.contains("**worse**") && !text.contains("**better**"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -211,7 +217,10 @@ fn an_unknown_machine_is_another_one() {
     let (mut old, new) = (old(), new(&later()));
     old.host = None;
     let text = page(&old, &new);
-    assert!(text.contains("**Machine not known**: of 2026-11-30T190500Z-ab12cd3 only"), "{text}");
+    assert!(
+        text.contains("**Machine not known**: of 2026-11-30T190500Z-ab12cd3 only"),
+        "{text}"
+    );
     assert!(!text.contains("**worse**"), "{text}");
 }
 
@@ -252,7 +261,8 @@ fn a_changed_configuration_is_shown_and_not_judged() {
 #[test]
 fn cells_of_one_side_and_those_that_lost_their_figures_are_named() {
     let (mut old, mut later) = (old(), later());
-    old.cells.retain(|cell| cell.id.names() != "node/compression=gzip@steady");
+    old.cells
+        .retain(|cell| cell.id.names() != "node/compression=gzip@steady");
     let gone = later.run.spec.cells[2].id.clone();
     for trial in &mut later.trials {
         if trial.trial.cell == gone {
@@ -263,7 +273,9 @@ fn cells_of_one_side_and_those_that_lost_their_figures_are_named() {
     }
     let text = page(&old, &new(&later));
     assert!(
-        text.contains("- **Go net/http · compression off** had figures and has none: invalid: too many errors"),
+        text.contains(
+            "- **Go net/http · compression off** had figures and has none: invalid: too many errors"
+        ),
         "{text}"
     );
     assert!(

@@ -42,8 +42,15 @@ pub(super) fn older(word: &str, whose: &Whose<'_>) -> Result<Baseline, Exit> {
 }
 
 fn newest(whose: &Whose<'_>) -> Result<Baseline, Exit> {
-    let Whose { out, suite, profile, selection, before } = *whose;
-    let found = store::newest(out, suite, profile, selection, before).map_err(|error| refused(&error))?;
+    let Whose {
+        out,
+        suite,
+        profile,
+        selection,
+        before,
+    } = *whose;
+    let found =
+        store::newest(out, suite, profile, selection, before).map_err(|error| refused(&error))?;
     if let Some(run) = found {
         return records(&run.path);
     }
@@ -52,7 +59,9 @@ fn newest(whose: &Whose<'_>) -> Result<Baseline, Exit> {
             say_warning(&format!("the run {} was passed over: {reason}", run.id));
         }
     }
-    let profile = profile.map_or_else(String::new, |profile| format!(" with the profile {profile}"));
+    let profile = profile.map_or_else(String::new, |profile| {
+        format!(" with the profile {profile}")
+    });
     let before = before.map_or_else(String::new, |before| format!(" before {before}"));
     say_error(&format!(
         "the suite {suite} has no complete run{profile}{before} in {} to compare with; `hotlap list` shows what there is",
@@ -86,7 +95,9 @@ pub(super) fn any(word: &str, out: &Path, suite: Option<&str>) -> Result<Baselin
 
 fn file(path: &Path) -> Result<Baseline, Exit> {
     let is = |name: &str| path.file_name().is_some_and(|file| file == name);
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
     if is("run.json") || is("trials.jsonl") {
         return records(parent.unwrap_or(Path::new(".")));
     }

@@ -55,7 +55,9 @@ pub(super) fn main(arguments: &CompareArgs) -> Exit {
 fn compare(arguments: &CompareArgs) -> Result<(), Exit> {
     let suite = arguments.suite.as_deref();
     if arguments.new == "previous" {
-        say_error("the new run cannot be `previous`, which is the run before it; name the old run first, then the new one");
+        say_error(
+            "the new run cannot be `previous`, which is the run before it; name the old run first, then the new one",
+        );
         return Err(Exit::Usage);
     }
     let new = baseline::any(&arguments.new, &arguments.out, suite)?;

@@ -2,11 +2,11 @@
 
 use super::baseline::{Whose, older};
 use super::exit::Exit;
-use super::reports::{make, open, save, template};
+use super::reports::{make, open, save, template, with_input};
 use super::terminal::{print, say_error, say_line};
 use crate::publish::splice;
-use crate::report::{Format, Options};
-use crate::store;
+use crate::report::{self, Format, Options};
+use crate::store::{self, Stored};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,8 @@ Examples:
   hotlap report reports/quickstart/runs/2026-11-30T190500Z-ab12cd3
   hotlap report latest --format md --stdout
   hotlap report latest --splice README.md
-  hotlap report latest --baseline previous")]
+  hotlap report latest --baseline previous
+  hotlap report latest --as-baseline baselines/api.json")]
 pub(super) struct ReportArgs {
     /// A run's folder, its id, or `latest`
     #[arg(value_name = "RUN")]
@@ -38,6 +39,9 @@ pub(super) struct ReportArgs {
     /// Compare with this run, in these reports only: a folder, an id, a file, or `previous`
     #[arg(long, value_name = "RUN")]
     baseline: Option<String>,
+    /// Write what another run needs to be compared with this one, a `baseline.json` to commit, and no report
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "template", "splice", "stdout", "baseline"])]
+    as_baseline: Option<PathBuf>,
     /// Put report.md between the two markers of this file too
     #[arg(long, value_name = "FILE")]
     splice: Option<PathBuf>,
@@ -89,6 +93,9 @@ fn report(arguments: &ReportArgs) -> Result<(), Exit> {
     let folder = find(&arguments.run, &arguments.out, arguments.suite.as_deref())?;
     let template = template(arguments.template.as_deref())?;
     let stored = open(&folder)?;
+    if let Some(file) = &arguments.as_baseline {
+        return as_baseline(&stored, file);
+    }
     let mut formats: Vec<Format> = arguments.format.iter().copied().map(Format::from).collect();
     if arguments.splice.is_some() && !formats.is_empty() && !formats.contains(&Format::Markdown) {
         formats.push(Format::Markdown);
@@ -120,6 +127,17 @@ fn report(arguments: &ReportArgs) -> Result<(), Exit> {
         splice_into(file, &String::from_utf8_lossy(&markdown.bytes))?;
         say_line(&file.display().to_string());
     }
+    Ok(())
+}
+
+/// What a run is to later ones, in a file of its own.
+fn as_baseline(stored: &Stored, file: &Path) -> Result<(), Exit> {
+    let baseline = with_input(stored, None, report::baseline);
+    store::write_baseline(file, &baseline).map_err(|error| {
+        say_error(&error.to_string());
+        Exit::Machine
+    })?;
+    say_line(&file.display().to_string());
     Ok(())
 }
 

@@ -168,7 +168,9 @@ fn planned(arguments: &RunArgs) -> Result<Vec<Work>, Exit> {
         ));
         return Err(Exit::Usage);
     }
-    all.into_iter().map(|planned| work(arguments, planned)).collect()
+    all.into_iter()
+        .map(|planned| work(arguments, planned))
+        .collect()
 }
 
 /// A suite with what its run is compared with, which is read now: a run must not end in the news that it was not there.

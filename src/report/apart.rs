@@ -35,14 +35,14 @@ pub(super) fn banners(
             add(
                 "Machine not known",
                 format!(
-                    "of {} only the table of trials is left, which tells neither the machine nor whether the generator was the \
-                     limit; so there are ratios and no verdicts",
+                    "of {} only the table of trials is left, which tells neither the machine, nor the profile, nor whether the \
+                     generator was the limit; so there are ratios and no verdicts",
                     unknown.join(" and ")
                 ),
             );
         }
     }
-    // Two tables of trials tell no profile; one of them is told apart by its cells.
+    // A table of trials tells no profile.
     if old.profile != new.profile && old.host.is_some() && new.host.is_some() {
         let name = |run: &Baseline| run.profile.clone().unwrap_or_else(|| "default".to_owned());
         add("Another profile", format!("{} → {}", name(old), name(new)));
@@ -90,18 +90,26 @@ pub(super) fn cautions(old: &Baseline, new: &Baseline) -> Vec<String> {
     let settings = old.settings.as_ref().zip(new.settings.as_ref());
     let differ = settings.map_or_else(Vec::new, |(old, new)| settings_apart(old, new));
     if !differ.is_empty() {
-        said.push(format!("The runs were done differently: {}.", differ.join(", ")));
+        said.push(format!(
+            "The runs were done differently: {}.",
+            differ.join(", ")
+        ));
     }
     if old.suite_sha256.is_some()
         && new.suite_sha256.is_some()
         && old.suite_sha256 != new.suite_sha256
     {
         said.push(
-            "The suite file has changed; cells whose configuration is another are marked.".to_owned(),
+            "The suite file has changed; cells whose configuration is another are marked."
+                .to_owned(),
         );
     }
     for run in [old, new] {
-        if run.revision.as_ref().is_some_and(|it| it.ends_with("-dirty")) {
+        if run
+            .revision
+            .as_ref()
+            .is_some_and(|it| it.ends_with("-dirty"))
+        {
             said.push(format!(
                 "The repository of {} had changes that no revision holds.",
                 run.run

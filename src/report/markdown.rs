@@ -13,11 +13,7 @@ const NOTHING: &str = "–";
 
 /// Renders a template with escaping. Filters beside minijinja's own: `html` for text in HTML
 /// tags, `fence` for a code block, `code` for a code span.
-pub(super) fn render(
-    name: &str,
-    text: &str,
-    view: &impl Serialize,
-) -> Result<String, ReportError> {
+pub(super) fn render(name: &str, text: &str, view: &impl Serialize) -> Result<String, ReportError> {
     let mut env = environment();
     // What is compiled in is well formed; a template of one's own may include it too.
     env.add_template(templates::COMPARE_NAME, templates::COMPARE)

@@ -169,7 +169,10 @@ impl SinceView {
             better: sentences(&measured, Ruling::Better),
             summary: summary(&measured),
             rows: measured.iter().map(|cell| row(cell, &columns)).collect(),
-            tables: columns.iter().map(|metric| table(metric, &measured)).collect(),
+            tables: columns
+                .iter()
+                .map(|metric| table(metric, &measured))
+                .collect(),
             columns: columns.iter().map(|metric| metric.label).collect(),
             changed: changed(&between),
             unmatched: unmatched(&between, old, new),
@@ -313,7 +316,10 @@ fn summary(cells: &[&Across<'_>]) -> Vec<String> {
     for open in OPEN {
         let times = count(&|ruling| *ruling == Ruling::Open(open));
         if times > 0 {
-            said.push(format!("No verdict in {times} of {all}: {}.", because(open)));
+            said.push(format!(
+                "No verdict in {times} of {all}: {}.",
+                because(open)
+            ));
         }
     }
     said
@@ -470,7 +476,8 @@ fn unmatched(between: &Between<'_>, old: &Baseline, new: &Baseline) -> Vec<(Stri
     rows.extend(between.gone.iter().map(|cell| only(cell, old)));
     rows.extend(between.added.iter().map(|cell| only(cell, new)));
     for cell in &between.cells {
-        let same = !cell.old.is_measured() && !cell.new.is_measured() && why(cell.old) == why(cell.new);
+        let same =
+            !cell.old.is_measured() && !cell.new.is_measured() && why(cell.old) == why(cell.new);
         if same {
             let said = format!("no figures in either run ({})", why(cell.new));
             rows.push((cell.new.title.clone(), said));

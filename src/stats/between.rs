@@ -155,7 +155,8 @@ pub fn between<'a>(old: &'a Baseline, new: &'a Baseline) -> Between<'a> {
         .settings
         .as_ref()
         .map_or(MIN_EFFECT, |run| run.min_effect);
-    let has = |side: &[&BaselineCell], cell: &BaselineCell| side.iter().any(|one| one.id == cell.id);
+    let has =
+        |side: &[&BaselineCell], cell: &BaselineCell| side.iter().any(|one| one.id == cell.id);
     let (olds, news): (Vec<_>, Vec<_>) = pairs.iter().copied().unzip();
     let gone = old.cells.iter().filter(|cell| !has(&olds, cell));
     let added = new.cells.iter().filter(|cell| !has(&news, cell));
@@ -176,10 +177,7 @@ pub fn between<'a>(old: &'a Baseline, new: &'a Baseline) -> Between<'a> {
 }
 
 /// The cells that both have: first by names and hash, then, of those that are left, by names alone.
-fn pairs<'a>(
-    old: &'a Baseline,
-    new: &'a Baseline,
-) -> Vec<(&'a BaselineCell, &'a BaselineCell)> {
+fn pairs<'a>(old: &'a Baseline, new: &'a Baseline) -> Vec<(&'a BaselineCell, &'a BaselineCell)> {
     let is_there = |cell: &BaselineCell| new.cell(&cell.id).is_some();
     new.cells
         .iter()
@@ -210,7 +208,12 @@ fn across<'a>(old: &'a BaselineCell, new: &'a BaselineCell, same_machine: bool) 
             // A start has no load.
             (limited && metric.name != "startup").then_some(Open::Limited)
         };
-        change(metric, old.values(metric.name), new.values(metric.name), open)
+        change(
+            metric,
+            old.values(metric.name),
+            new.values(metric.name),
+            open,
+        )
     });
     Across {
         changes: changes.collect(),
@@ -221,12 +224,7 @@ fn across<'a>(old: &'a BaselineCell, new: &'a BaselineCell, same_machine: bool) 
 }
 
 /// The change of one metric; none where a side has no value. Without anything in the way it is left as not shown.
-fn change(
-    metric: &'static Metric,
-    old: &[f64],
-    new: &[f64],
-    open: Option<Open>,
-) -> Option<Change> {
+fn change(metric: &'static Metric, old: &[f64], new: &[f64], open: Option<Open>) -> Option<Change> {
     let (old_median, new_median) = (median(old)?, median(new)?);
     let logs = logs(new).zip(logs(old));
     let interval = logs

@@ -156,7 +156,12 @@ fn cells_are_matched_by_hash_and_then_by_name() {
 
 #[test]
 fn four_and_four_cannot_name_one_of_two_when_the_other_is_alike() {
-    let cells = |values: &[f64]| run(vec![cell("a#1", RATE, values), cell("b#1", RATE, &FAST[..4])]);
+    let cells = |values: &[f64]| {
+        run(vec![
+            cell("a#1", RATE, values),
+            cell("b#1", RATE, &FAST[..4]),
+        ])
+    };
     let (old, new) = (cells(&FAST[..4]), cells(&SLOW[..4]));
     let between = between(&old, &new);
     let rulings: Vec<Ruling> = between.cells.iter().map(|c| c.changes[0].ruling).collect();

@@ -15,7 +15,10 @@ pub(super) fn changed(old: &Cell, new: &Cell) -> Vec<String> {
         }
     }
     let is_new = |role: &str| new.processes.iter().any(|process| process.role == role);
-    let gone = old.processes.iter().filter(|process| !is_new(&process.role));
+    let gone = old
+        .processes
+        .iter()
+        .filter(|process| !is_new(&process.role));
     said.extend(gone.map(|process| format!("the process {} is gone", process.role)));
     said.extend(of_load(&old.work, &new.work));
     said
@@ -92,10 +95,7 @@ fn of_load(old: &LoadSpec, new: &LoadSpec) -> Vec<String> {
             old.request != new.request || old.mix != new.mix,
             "the requests of the load",
         ),
-        (
-            old.expect != new.expect,
-            "what is expected of answers",
-        ),
+        (old.expect != new.expect, "what is expected of answers"),
         (old.timeout != new.timeout, "the time-out of the load"),
     ];
     said.extend(named(&differ));

@@ -14,7 +14,9 @@ use std::path::{Path, PathBuf};
 pub fn read_baseline(path: &Path) -> Result<Baseline, StoreError> {
     let bytes = fs::read(path).map_err(StoreError::io("read", path))?;
     let baseline: Baseline = parse(path, None, &bytes)?;
-    baseline.check().map_err(|reason| broken(path, None, reason))?;
+    baseline
+        .check()
+        .map_err(|reason| broken(path, None, reason))?;
     Ok(baseline)
 }
 
@@ -35,7 +37,11 @@ pub fn write_baseline(path: &Path, baseline: &Baseline) -> Result<(), StoreError
 }
 
 /// The `trials.csv` of a run whose records are not there, by the run's id; none where no suite has one.
-pub fn find_table(out: &Path, suite: Option<&str>, run: &str) -> Result<Option<PathBuf>, StoreError> {
+pub fn find_table(
+    out: &Path,
+    suite: Option<&str>,
+    run: &str,
+) -> Result<Option<PathBuf>, StoreError> {
     plain_name(run)?;
     let suites = match suite {
         Some(suite) => vec![suite.to_owned()],
@@ -43,7 +49,9 @@ pub fn find_table(out: &Path, suite: Option<&str>, run: &str) -> Result<Option<P
     };
     let mut found: Vec<(String, PathBuf)> = Vec::new();
     for suite in suites {
-        let table = super::runs_folder(out, &suite)?.join(run).join(TRIALS_TABLE);
+        let table = super::runs_folder(out, &suite)?
+            .join(run)
+            .join(TRIALS_TABLE);
         if table.is_file() {
             found.push((suite, table));
         }
@@ -137,19 +145,24 @@ impl Columns {
     fn of(head: &csv::StringRecord) -> Result<Self, String> {
         let at = |name: &str| head.iter().position(|column| column == name);
         let need = |name: &str| {
-            at(name).ok_or_else(|| format!("it has no column {name:?}, so it is no table of trials"))
+            at(name)
+                .ok_or_else(|| format!("it has no column {name:?}, so it is no table of trials"))
         };
         let known: Vec<String> = METRICS.iter().map(|metric| metric.column()).collect();
         for column in head {
             // A figure in another unit would be taken for one that is not there.
-            if let Some(right) = other_unit(column).filter(|_| !known.iter().any(|one| one == column)) {
+            if let Some(right) =
+                other_unit(column).filter(|_| !known.iter().any(|one| one == column))
+            {
                 return Err(format!(
                     "its column {column:?} is in a unit that hotlap never writes; the column is {right:?}"
                 ));
             }
         }
         need("requests_per_second")?;
-        let metrics = known.into_iter().filter_map(|name| Some((at(&name)?, name)));
+        let metrics = known
+            .into_iter()
+            .filter_map(|name| Some((at(&name)?, name)));
         Ok(Self {
             cell: need("cell")?,
             suite: need("suite")?,
@@ -175,7 +188,9 @@ impl Table {
         let get = |at: usize| text(row.get(at).unwrap_or_default());
         let suite = get(columns.suite);
         if self.suite.get_or_insert_with(|| suite.to_owned()) != suite {
-            return Err(format!("it is of the suite {suite:?}, and rows above are not"));
+            return Err(format!(
+                "it is of the suite {suite:?}, and rows above are not"
+            ));
         }
         let started = get(columns.started).to_owned();
         if self.started.as_ref().is_none_or(|first| started < *first) {
@@ -214,7 +229,10 @@ impl Table {
             if value.is_empty() {
                 continue;
             }
-            let value = value.parse().ok().filter(|value: &f64| value.is_finite() && *value >= 0.0);
+            let value = value
+                .parse()
+                .ok()
+                .filter(|value: &f64| value.is_finite() && *value >= 0.0);
             let value = value.ok_or_else(|| format!("its {name} is no number"))?;
             cell.metrics.entry(name.clone()).or_default().push(value);
         }
@@ -250,7 +268,8 @@ fn empty(id: &str) -> BaselineCell {
 mod tests {
     use super::*;
 
-    const HEAD: &str = "cell,suite,started,outcome,reason,requests_per_second,latency_p50_ns,rss_peak_bytes";
+    const HEAD: &str =
+        "cell,suite,started,outcome,reason,requests_per_second,latency_p50_ns,rss_peak_bytes";
 
     fn read(text: &str) -> Result<Baseline, StoreError> {
         let folder = tempfile::tempdir().unwrap();
@@ -270,13 +289,19 @@ mod tests {
         assert_eq!(got.check(), Ok(()));
         assert_eq!(got.run.0, "2026-12-01T000035Z-c296c3c.002");
         assert_eq!(got.revision.as_deref(), Some("c296c3c"));
-        assert_eq!((got.suite.as_str(), got.started.as_str()), ("s", "2026-12-01T00:00:36Z"));
+        assert_eq!(
+            (got.suite.as_str(), got.started.as_str()),
+            ("s", "2026-12-01T00:00:36Z")
+        );
         assert!(got.host.is_none() && got.complete.is_none());
         let first = &got.cells[0];
         assert_eq!(first.values("requests_per_second"), [100.5]);
         assert_eq!(first.values("rss_peak"), [0.0; 0]);
         assert_eq!((first.valid, first.limited), (1, None));
-        assert_eq!((got.cells[1].id.0.as_str(), got.cells[1].state.as_str()), ("-b@l#2", "failed"));
+        assert_eq!(
+            (got.cells[1].id.0.as_str(), got.cells[1].state.as_str()),
+            ("-b@l#2", "failed")
+        );
     }
 
     #[test]
@@ -288,7 +313,10 @@ mod tests {
             (format!("{HEAD}\na#1,s,x,valid,,-1,1,1\n"), "no number"),
             (format!("{HEAD}\na#1,s,x,valid\n"), "line 2"),
             (format!("{HEAD},rss_after_kib\n"), "\"rss_after_bytes\""),
-            (format!("{HEAD}\na#1,s,x,valid,,1,1,1\na#1,t,x,valid,,1,1,1\n"), "suite"),
+            (
+                format!("{HEAD}\na#1,s,x,valid,,1,1,1\na#1,t,x,valid,,1,1,1\n"),
+                "suite",
+            ),
         ] {
             let error = read(&text).unwrap_err().to_string();
             assert!(error.contains(wanted), "{error}");

@@ -4,7 +4,8 @@
 use super::read::{Stored, open};
 use super::whole::sync_folder;
 use super::{
-    BASELINE_FILE, RUN_FILE, SAMPLES_FILE, StoreError, TRIALS_FILE, append, runs_folder, samples, write_baseline, write_whole,
+    BASELINE_FILE, RUN_FILE, SAMPLES_FILE, StoreError, TRIALS_FILE, append, runs_folder, samples,
+    write_baseline, write_whole,
 };
 use crate::ids::{RunId, TrialId};
 use crate::record::{Baseline, End, Reading, Run, Session, Trial};

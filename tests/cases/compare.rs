@@ -72,7 +72,13 @@ const OLD: &str = "2001-01-01T000000Z-ab12cd3";
 
 fn copy(run: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
-    for file in ["run.json", "trials.jsonl", "samples.csv", "trials.csv", "report.json"] {
+    for file in [
+        "run.json",
+        "trials.jsonl",
+        "samples.csv",
+        "trials.csv",
+        "report.json",
+    ] {
         fs::copy(run.join(file), to.join(file)).unwrap();
     }
     let id = |run: &Path| format!("\"id\": \"{}\"", name(run));
@@ -94,7 +100,12 @@ fn keep(old: &Path, new: &Path) {
 
 /// A run, whatever became of its trials.
 fn once(suite: Suite) -> Suite {
-    let Outcome { exit, stderr, suite, .. } = suite.run();
+    let Outcome {
+        exit,
+        stderr,
+        suite,
+        ..
+    } = suite.run();
     assert!(matches!(exit, Some(0 | 1)), "{stderr}");
     suite
 }
@@ -126,7 +137,10 @@ fn a_run_with_a_baseline_says_what_has_become_of_it() {
     fs::remove_dir_all(&first).unwrap();
     fs::remove_file(second.join("report.md")).unwrap();
     says(&suite, &["report", second.to_str().unwrap()]);
-    assert_eq!(fs::read_to_string(second.join("report.md")).unwrap(), report);
+    assert_eq!(
+        fs::read_to_string(second.join("report.md")).unwrap(),
+        report
+    );
     let made: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(second.join("report.json")).unwrap()).unwrap();
     assert_eq!(made["since"]["old"]["run"], name(&first));
@@ -166,7 +180,11 @@ Server(('127.0.0.1', int(os.environ['PORT'])), Handler).serve_forever()
         .python("plain", program, "env.PYTHONDONTWRITEBYTECODE = '1'")
         .load("steady", "connections = 1\nrequests = 30");
     let suite = once(suite);
-    edit(&suite.path().join("pace.py"), "WAIT = 0.003", "WAIT = 0.012");
+    edit(
+        &suite.path().join("pace.py"),
+        "WAIT = 0.003",
+        "WAIT = 0.012",
+    );
     run_again(&suite, &["--baseline", "previous"]);
     let said = says(&suite, &["compare", "previous", "latest"]);
     assert!(said.contains("fewer** ("), "{said}");
@@ -195,15 +213,24 @@ fn a_run_is_meant_by_its_id_its_folder_and_its_files() {
     ] {
         assert_eq!(json(&suite, &a, &b), wanted, "{a} {b}");
     }
+    says(&suite, &["report", name(old), "--as-baseline", "kept.json"]);
+    assert_eq!(json(&suite, "kept.json", "latest"), wanted);
     // What is committed of a run are its tables; it is known by its id still.
     for file in ["run.json", "trials.jsonl", "samples.csv", "report.json"] {
         fs::remove_file(old.join(file)).unwrap();
     }
-    for a in [name(old).to_owned(), text(old.clone()), text(old.join("trials.csv"))] {
+    for a in [
+        name(old).to_owned(),
+        text(old.clone()),
+        text(old.join("trials.csv")),
+    ] {
         let got = json(&suite, &a, "latest");
         assert_eq!(got["same_machine"], serde_json::Value::Null);
         for at in 0..2 {
-            let (got, wanted) = (&got["cells"][at]["metrics"], &wanted["cells"][at]["metrics"]);
+            let (got, wanted) = (
+                &got["cells"][at]["metrics"],
+                &wanted["cells"][at]["metrics"],
+            );
             let rate = &got["requests_per_second"];
             assert_eq!(rate["no_verdict"], "machine");
             for metric in ["requests_per_second", "rss_peak", "latency_p50"] {
@@ -220,13 +247,24 @@ fn a_run_is_meant_by_its_id_its_folder_and_its_files() {
 fn another_machine_and_a_changed_configuration_have_no_verdict() {
     let suite = twice();
     let all = runs(&suite);
-    edit(&all[0].join("run.json"), "\"kernel\": \"Linux", "\"kernel\": \"Minix");
+    edit(
+        &all[0].join("run.json"),
+        "\"kernel\": \"Linux",
+        "\"kernel\": \"Minix",
+    );
     let got = json(&suite, name(&all[0]), name(&all[1]));
     assert_eq!(got["same_machine"], false);
     assert_eq!(got["machine_differs"][0]["name"], "kernel");
-    assert_eq!(got["cells"][0]["metrics"]["rss_peak"]["no_verdict"], "machine");
+    assert_eq!(
+        got["cells"][0]["metrics"]["rss_peak"]["no_verdict"],
+        "machine"
+    );
     let file = suite.path().join("case.toml");
-    edit(&file, "[servers.changing]", "[servers.changing]\nenv.EXTRA = '1'");
+    edit(
+        &file,
+        "[servers.changing]",
+        "[servers.changing]\nenv.EXTRA = '1'",
+    );
     run_again(&suite, &["--baseline", "latest"]);
     let said = says(&suite, &["compare", "previous", "latest"]);
     assert!(
@@ -236,7 +274,10 @@ fn another_machine_and_a_changed_configuration_have_no_verdict() {
     assert!(said.contains("The suite file has changed"), "{said}");
     let got = json(&suite, "previous", "latest");
     let cells = got["cells"].as_array().unwrap();
-    let changing = cells.iter().find(|cell| cell["title"] == "changing").unwrap();
+    let changing = cells
+        .iter()
+        .find(|cell| cell["title"] == "changing")
+        .unwrap();
     assert_eq!(changing["metrics"]["rss_peak"]["no_verdict"], "changed");
     let still = cells.iter().find(|cell| cell["title"] == "still").unwrap();
     assert_eq!(still["configuration_changed"], serde_json::Value::Null);
@@ -245,7 +286,11 @@ fn another_machine_and_a_changed_configuration_have_no_verdict() {
 #[test]
 fn cells_of_one_side_only_are_listed() {
     let suite = twice();
-    edit(&suite.path().join("case.toml"), "[servers.changing]", "[servers.other]");
+    edit(
+        &suite.path().join("case.toml"),
+        "[servers.changing]",
+        "[servers.other]",
+    );
     run_again(&suite, &["--baseline", "latest"]);
     let all = runs(&suite);
     let report = fs::read_to_string(all[2].join("report.md")).unwrap();
@@ -259,7 +304,10 @@ fn what_cannot_be_compared_is_refused_before_anything_starts() {
     let suite = twice();
     let all = runs(&suite);
     let run = |word: &str| {
-        let said = refused(&suite, &["run", "case.toml", "--out", "reports", "--baseline", word]);
+        let said = refused(
+            &suite,
+            &["run", "case.toml", "--out", "reports", "--baseline", word],
+        );
         assert_eq!(runs(&suite).len(), all.len(), "{word}: a run was begun");
         said
     };
@@ -272,12 +320,22 @@ fn what_cannot_be_compared_is_refused_before_anything_starts() {
     assert!(run(report.to_str().unwrap()).contains("is not what hotlap wrote"));
     let other = suite.path().join("reports/other/runs/2026-01-01T000000Z");
     copy(&all[0], &other);
-    edit(&other.join("run.json"), "\"suite\": \"case\"", "\"suite\": \"other\"");
+    edit(
+        &other.join("run.json"),
+        "\"suite\": \"case\"",
+        "\"suite\": \"other\"",
+    );
     let said = run(other.to_str().unwrap());
-    assert!(said.contains("only runs of one suite are compared"), "{said}");
+    assert!(
+        said.contains("only runs of one suite are compared"),
+        "{said}"
+    );
     let said = refused(&suite, &["compare", other.to_str().unwrap(), name(&all[0])]);
     assert!(said.contains("\"other\""), "{said}");
-    let said = refused(&suite, &["run", "case.toml", "--resume", "--baseline", "latest"]);
+    let said = refused(
+        &suite,
+        &["run", "case.toml", "--resume", "--baseline", "latest"],
+    );
     assert!(said.contains("--baseline"), "{said}");
 }
 
@@ -285,7 +343,11 @@ fn what_cannot_be_compared_is_refused_before_anything_starts() {
 fn a_run_that_is_not_complete_is_never_the_latest_and_is_marked() {
     let suite = twice();
     let all = runs(&suite);
-    edit(&all[1].join("run.json"), "\"end\": \"complete\"", "\"end\": \"interrupted\"");
+    edit(
+        &all[1].join("run.json"),
+        "\"end\": \"complete\"",
+        "\"end\": \"interrupted\"",
+    );
     run_again(&suite, &["--baseline", "latest"]);
     let newest = runs(&suite).remove(2);
     let stored = hotlap::store::read_baseline(&newest.join("baseline.json")).unwrap();
@@ -302,7 +364,11 @@ fn a_metric_that_is_unknown_or_in_another_unit_is_refused() {
     let file = all[1].join("baseline.json");
     let text = fs::read_to_string(&file).unwrap();
     for (from, to, wanted) in [
-        ("\"rss_peak_bytes\"", "\"rss_peak_kib\"", "\"rss_peak_bytes\""),
+        (
+            "\"rss_peak_bytes\"",
+            "\"rss_peak_kib\"",
+            "\"rss_peak_bytes\"",
+        ),
         ("\"startup_ns\"", "\"startup_ms\"", "\"startup_ns\""),
         ("\"cpu_s\"", "\"goodness_count\"", "no metric"),
     ] {
@@ -319,8 +385,19 @@ fn a_metric_that_is_unknown_or_in_another_unit_is_refused() {
 fn a_report_can_be_compared_for_once() {
     let suite = twice();
     let plain = says(&suite, &["report", "latest", "--format", "md", "--stdout"]);
-    let with = ["report", "latest", "--format", "md", "--stdout", "--baseline", "previous"];
+    let with = [
+        "report",
+        "latest",
+        "--format",
+        "md",
+        "--stdout",
+        "--baseline",
+        "previous",
+    ];
     let compared = says(&suite, &with);
-    assert!(!plain.contains("## Since") && compared.contains("## Since"), "{compared}");
+    assert!(
+        !plain.contains("## Since") && compared.contains("## Since"),
+        "{compared}"
+    );
     assert!(!runs(&suite)[1].join("baseline.json").exists());
 }
