@@ -21,6 +21,7 @@ mod rows;
 mod show;
 mod since;
 mod since_json;
+mod since_words;
 mod templates;
 mod timing;
 mod view;

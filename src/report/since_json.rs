@@ -1,7 +1,7 @@
 //! A run beside an earlier one, for programs: every metric, not only those that a page shows.
 
 use super::apart;
-use super::since::because;
+use super::since_words::because;
 use crate::record::{Baseline, BaselineCell, Direction, FORMAT};
 use crate::stats::{Across, Change, ENOUGH_BETWEEN, Ruling, between};
 use serde_json::{Map, Value, json};
