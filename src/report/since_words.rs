@@ -89,27 +89,23 @@ pub(super) fn summary(cells: &[&Across<'_>]) -> Vec<String> {
         ));
     }
     said.extend(not_shown(&rulings));
-    for open in OPEN {
-        let times = count(&|ruling| *ruling == Ruling::Open(open));
-        if times > 0 {
-            said.push(format!(
-                "No verdict in {times} of {all}: {}.",
-                because(open)
-            ));
+    let mut opens: Vec<Open> = Vec::new();
+    for ruling in &rulings {
+        match ruling {
+            Ruling::Open(open) if !opens.contains(open) => opens.push(*open),
+            _ => {}
         }
+    }
+    opens.sort_unstable();
+    for open in opens {
+        let times = count(&|ruling| *ruling == Ruling::Open(open));
+        said.push(format!(
+            "No verdict in {times} of {all}: {}.",
+            because(open)
+        ));
     }
     said
 }
-
-/// Why there is no verdict, in the order in which it is said.
-const OPEN: [Open; 6] = [
-    Open::Machine,
-    Open::Changed,
-    Open::Limited,
-    Open::TooFew,
-    Open::TooFewForSoMany,
-    Open::Zero,
-];
 
 fn not_shown(rulings: &[Ruling]) -> Option<String> {
     let seen: Vec<f64> = rulings
@@ -143,9 +139,9 @@ pub(super) fn because(open: Open) -> String {
             "the generator was the limit in one of the runs, or that is not known".to_owned()
         }
         Open::TooFew => format!("fewer than {ENOUGH_BETWEEN} valid trials on a side"),
-        Open::TooFewForSoMany => {
-            "so few trials can name no difference among so many comparisons".to_owned()
-        }
+        Open::TooFewForSoMany { needed } => format!(
+            "so few trials can name no difference among so many cells; {needed} a side are the least"
+        ),
         Open::Zero => "a figure is 0".to_owned(),
     }
 }
@@ -160,7 +156,9 @@ pub(super) fn verdict(ruling: Ruling) -> String {
         Ruling::Open(Open::Machine) => "none: machine".to_owned(),
         Ruling::Open(Open::Changed) => "none: configuration changed".to_owned(),
         Ruling::Open(Open::Limited) => "none: generator was the limit".to_owned(),
-        Ruling::Open(Open::TooFew | Open::TooFewForSoMany) => "none: too few trials".to_owned(),
+        Ruling::Open(Open::TooFew | Open::TooFewForSoMany { .. }) => {
+            "none: too few trials".to_owned()
+        }
         Ruling::Open(Open::Zero) => "none: a figure is 0".to_owned(),
     }
 }

@@ -6,7 +6,7 @@
 use super::changed::changed;
 use super::exact::{Interval, holm, unpaired, unpaired_p};
 use super::figures::median;
-use super::power::{least_unpaired_p, unpaired_change};
+use super::power::{least_unpaired, least_unpaired_p, unpaired_change};
 use crate::record::{Baseline, BaselineCell, Direction, Host, METRICS, Metric};
 use crate::units::show_bytes;
 
@@ -98,8 +98,8 @@ pub enum Ruling {
     Open(Open),
 }
 
-/// Why nothing may be said of a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Why nothing may be said of a change, in the order in which it is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Open {
     /// The machines differ, or one of them is not known.
     Machine,
@@ -110,7 +110,10 @@ pub enum Open {
     /// One side has too few values for any verdict.
     TooFew,
     /// So few values can name no difference among so many comparisons.
-    TooFewForSoMany,
+    TooFewForSoMany {
+        /// How many values on either side could name one.
+        needed: usize,
+    },
     /// A figure is 0, and nothing is a multiple of it.
     Zero,
 }
@@ -135,7 +138,7 @@ impl Open {
             Self::Changed => "changed",
             Self::Limited => "limited",
             Self::TooFew => "too_few",
-            Self::TooFewForSoMany => "too_few_for_so_many",
+            Self::TooFewForSoMany { .. } => "too_few_for_so_many",
             Self::Zero => "zero",
         }
     }
@@ -302,7 +305,8 @@ impl Change {
         }
         let (n, m) = (self.old.len(), self.new.len());
         if least_unpaired_p(n, m) * comparisons as f64 > LEVEL {
-            return Ruling::Open(Open::TooFewForSoMany);
+            let needed = least_unpaired(comparisons);
+            return Ruling::Open(Open::TooFewForSoMany { needed });
         }
         let seen = unpaired_change(self.spread(), n.min(m), comparisons);
         Ruling::NotShown {

@@ -165,7 +165,10 @@ fn four_and_four_cannot_name_one_of_two_when_the_other_is_alike() {
     let (old, new) = (cells(&FAST[..4]), cells(&SLOW[..4]));
     let between = between(&old, &new);
     let rulings: Vec<Ruling> = between.cells.iter().map(|c| c.changes[0].ruling).collect();
-    assert_eq!(rulings, [Ruling::Open(Open::TooFewForSoMany); 2]);
+    assert_eq!(
+        rulings,
+        [Ruling::Open(Open::TooFewForSoMany { needed: 5 }); 2]
+    );
     let alone = run(vec![cell("a#1", RATE, &SLOW[..4])]);
     let old = run(vec![cell("a#1", RATE, &FAST[..4])]);
     assert_eq!(only(&old, &alone), Ruling::Worse);

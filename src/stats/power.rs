@@ -51,6 +51,15 @@ pub(super) fn least_unpaired_p(n: usize, m: usize) -> f64 {
     2.0 / ways
 }
 
+/// The least values on either side with which the exact Mann–Whitney test can name one difference among so many
+/// `comparisons`, corrected after Holm.
+pub(super) fn least_unpaired(comparisons: usize) -> usize {
+    // With so many the smallest p is below 10⁻³⁶.
+    const MOST: usize = 64;
+    let sure = |n: &usize| least_unpaired_p(*n, *n) * comparisons.max(1) as f64 <= 0.05;
+    (1..MOST).find(sure).unwrap_or(MOST)
+}
+
 /// The change, as a share, that is found in four of five pairs of runs with `n` trials a side that spread by `spread`, where it is
 /// asked after together with others, so many `comparisons` in all. That of Student's test at the first level of Holm, with two
 /// trials given away for the rank test; `between_tests.rs` holds it against simulations.
@@ -123,6 +132,8 @@ mod tests {
         assert!((least_unpaired_p(3, 3) - 0.1).abs() < 1e-12);
         assert!((least_unpaired_p(4, 4) - 2.0 / 70.0).abs() < 1e-12);
         assert!((least_unpaired_p(4, 6) - 2.0 / 210.0).abs() < 1e-12);
+        let needed = [0, 1, 2, 6, 7, 23, 24].map(least_unpaired);
+        assert_eq!(needed, [4, 4, 5, 5, 6, 6, 7]);
     }
 
     #[test]
