@@ -401,3 +401,24 @@ fn a_report_can_be_compared_for_once() {
     );
     assert!(!runs(&suite)[1].join("baseline.json").exists());
 }
+
+#[test]
+fn a_resumed_run_keeps_what_it_is_compared_with() {
+    let suite = twice();
+    let all = runs(&suite);
+    keep(&all[0], &all[1]);
+    let file = all[1].join("trials.jsonl");
+    let lines = fs::read_to_string(&file).unwrap();
+    let kept: Vec<&str> = lines.lines().take(9).collect();
+    fs::write(&file, format!("{}\n", kept.join("\n"))).unwrap();
+    edit(
+        &all[1].join("run.json"),
+        "\"end\": \"complete\"",
+        "\"end\": \"interrupted\"",
+    );
+    run_again(&suite, &["--resume"]);
+    assert_eq!(runs(&suite).len(), 2);
+    assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 10);
+    let report = fs::read_to_string(all[1].join("report.md")).unwrap();
+    assert!(report.contains(&format!("## Since {OLD}")), "{report}");
+}
