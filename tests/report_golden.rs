@@ -44,6 +44,7 @@ fn input(records: &Records) -> Input<'_> {
         run: &records.run,
         trials: &records.trials,
         readings: &records.readings,
+        baseline: None,
         notes: &[],
     }
 }

@@ -17,6 +17,7 @@ fn reports(records: &Records) -> Vec<Output> {
         run: &records.run,
         trials: &records.trials,
         readings: &records.readings,
+        baseline: None,
         notes: &[],
     };
     render(&input, &Options::default()).unwrap()

@@ -19,6 +19,7 @@ fn report(records: &Records, name: &str) -> String {
         trials: &records.trials,
         readings: &records.readings,
         notes: &[],
+        baseline: None,
     };
     let outputs = render(&input, &Options::default()).unwrap();
     let output = outputs.iter().find(|output| output.file_name == name);

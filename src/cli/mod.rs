@@ -2,8 +2,10 @@
 //! decides an exit code. Output for people goes to standard error, results that
 //! were asked for go to standard output.
 
+mod baseline;
 mod check;
 mod clean;
+mod compare;
 mod exit;
 mod explain;
 mod list;
@@ -47,6 +49,7 @@ enum Command {
     Check(check::CheckArgs),
     Explain(explain::ExplainArgs),
     Report(report::ReportArgs),
+    Compare(compare::CompareArgs),
     List(list::ListArgs),
     Log(log::LogArgs),
     Schema(schema::SchemaArgs),
@@ -71,6 +74,7 @@ pub fn main() -> ExitCode {
         Command::Check(arguments) => check::main(&arguments),
         Command::Explain(arguments) => explain::main(&arguments),
         Command::Report(arguments) => report::main(&arguments),
+        Command::Compare(arguments) => compare::main(&arguments),
         Command::List(arguments) => list::main(&arguments),
         Command::Log(arguments) => log::main(&arguments),
         Command::Schema(arguments) => schema::main(&arguments),

@@ -1,11 +1,12 @@
 //! `hotlap report`: the reports of a run, made again from its records.
 
+use super::baseline::{Whose, older};
 use super::exit::Exit;
-use super::reports::{make, open, save, template};
+use super::reports::{make, open, save, template, with_input};
 use super::terminal::{print, say_error, say_line};
 use crate::publish::splice;
-use crate::report::{Format, Options};
-use crate::store;
+use crate::report::{self, Format, Options};
+use crate::store::{self, Stored};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,9 @@ Examples:
   hotlap report latest
   hotlap report reports/quickstart/runs/2026-11-30T190500Z-ab12cd3
   hotlap report latest --format md --stdout
-  hotlap report latest --splice README.md")]
+  hotlap report latest --splice README.md
+  hotlap report latest --baseline previous
+  hotlap report latest --as-baseline baselines/api.json")]
 pub(super) struct ReportArgs {
     /// A run's folder, its id, or `latest`
     #[arg(value_name = "RUN")]
@@ -33,6 +36,12 @@ pub(super) struct ReportArgs {
     /// A minijinja template for report.md in the place of the built-in one
     #[arg(long, value_name = "FILE")]
     template: Option<PathBuf>,
+    /// Compare with this run, in these reports only: a folder, an id, a file, or `previous`
+    #[arg(long, value_name = "RUN")]
+    baseline: Option<String>,
+    /// Write what another run needs to be compared with this one, a `baseline.json` to commit, and no report
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "template", "splice", "stdout", "baseline"])]
+    as_baseline: Option<PathBuf>,
     /// Put report.md between the two markers of this file too
     #[arg(long, value_name = "FILE")]
     splice: Option<PathBuf>,
@@ -84,11 +93,24 @@ fn report(arguments: &ReportArgs) -> Result<(), Exit> {
     let folder = find(&arguments.run, &arguments.out, arguments.suite.as_deref())?;
     let template = template(arguments.template.as_deref())?;
     let stored = open(&folder)?;
+    if let Some(file) = &arguments.as_baseline {
+        return as_baseline(&stored, file);
+    }
     let mut formats: Vec<Format> = arguments.format.iter().copied().map(Format::from).collect();
     if arguments.splice.is_some() && !formats.is_empty() && !formats.contains(&Format::Markdown) {
         formats.push(Format::Markdown);
     }
-    let (outputs, _) = make(&stored, &Options { formats, template })?;
+    let run = &stored.run;
+    let whose = Whose {
+        out: &arguments.out,
+        suite: &run.spec.suite,
+        profile: run.spec.profile.as_deref(),
+        selection: &run.selection,
+        before: Some(&run.id),
+    };
+    let older = |word: &String| older(word, &whose);
+    let baseline = arguments.baseline.as_ref().map(older).transpose()?;
+    let (outputs, _) = make(&stored, baseline.as_ref(), &Options { formats, template })?;
     for output in &outputs {
         if arguments.stdout {
             print(&String::from_utf8_lossy(&output.bytes));
@@ -105,6 +127,17 @@ fn report(arguments: &ReportArgs) -> Result<(), Exit> {
         splice_into(file, &String::from_utf8_lossy(&markdown.bytes))?;
         say_line(&file.display().to_string());
     }
+    Ok(())
+}
+
+/// What a run is to later ones, in a file of its own.
+fn as_baseline(stored: &Stored, file: &Path) -> Result<(), Exit> {
+    let baseline = with_input(stored, None, report::baseline);
+    store::write_baseline(file, &baseline).map_err(|error| {
+        say_error(&error.to_string());
+        Exit::Machine
+    })?;
+    say_line(&file.display().to_string());
     Ok(())
 }
 

@@ -4,7 +4,7 @@
 use super::exit::Exit;
 use super::terminal::{say, say_error, say_warning};
 use crate::publish::{Published, publish};
-use crate::record::{Outcome, Trial};
+use crate::record::{Baseline, Outcome, Trial};
 use crate::report::{Digest, Format, Input, Options, Output, ReportError, check_template, render};
 use crate::store::{self, Stored, write_whole};
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub(super) fn write(
 ) -> Result<Written, Exit> {
     let unreadable = |_| Exit::Machine;
     let stored = open(folder).map_err(unreadable)?;
-    let (outputs, digest) = make(&stored, &Options::default()).map_err(unreadable)?;
+    let (outputs, digest) = make(&stored, None, &Options::default()).map_err(unreadable)?;
     for output in &outputs {
         save(&folder.join(output.file_name), &output.bytes)?;
     }
@@ -60,7 +60,7 @@ pub(super) fn write(
             formats: vec![Format::Markdown],
             template: template.cloned(),
         };
-        match make(&stored, &options) {
+        match make(&stored, None, &options) {
             Ok((own, _)) => {
                 for output in own {
                     save(&report, &output.bytes)?;
@@ -93,8 +93,12 @@ pub(super) fn open(folder: &Path) -> Result<Stored, Exit> {
     })
 }
 
-/// The reports as bytes, and what the index needs of the run.
-pub(super) fn make(stored: &Stored, options: &Options) -> Result<(Vec<Output>, Digest), Exit> {
+/// What can be made of a run's records, compared with `baseline` instead of what they were compared with, where there is one.
+pub(super) fn with_input<T>(
+    stored: &Stored,
+    baseline: Option<&Baseline>,
+    make: impl FnOnce(&Input<'_>) -> T,
+) -> T {
     let mut notes = stored.notes.clone();
     notes.extend(
         stored
@@ -103,14 +107,25 @@ pub(super) fn make(stored: &Stored, options: &Options) -> Result<(Vec<Output>, D
             .iter()
             .flat_map(|session| session.notes.clone()),
     );
-    let input = Input {
+    make(&Input {
         run: &stored.run,
         trials: &stored.trials,
         readings: &stored.readings,
+        baseline: baseline.or(stored.baseline.as_ref()),
         notes: &notes,
-    };
-    let outputs = render(&input, options).map_err(|error| say_report_error(&error))?;
-    Ok((outputs, Digest::of(&input)))
+    })
+}
+
+/// The reports as bytes, and what the index needs of the run.
+pub(super) fn make(
+    stored: &Stored,
+    baseline: Option<&Baseline>,
+    options: &Options,
+) -> Result<(Vec<Output>, Digest), Exit> {
+    with_input(stored, baseline, |input| {
+        let outputs = render(input, options).map_err(|error| say_report_error(&error))?;
+        Ok((outputs, Digest::of(input)))
+    })
 }
 
 /// Writes a file whole.

@@ -1,6 +1,7 @@
 //! `hotlap run`: the matrix is run, records and reports are written. Several
 //! suites are run one after the other.
 
+use super::baseline::{Whose, older};
 use super::exit::Exit;
 use super::progress::Listener;
 use super::reports;
@@ -12,7 +13,7 @@ use crate::host;
 use crate::ids::{RunId, hex};
 use crate::plan::{one_round, schedule};
 use crate::process::{GuardProgram, leftovers};
-use crate::record::{End, FORMAT, Run, Session, SuiteFile};
+use crate::record::{Baseline, End, FORMAT, Run, Session, SuiteFile};
 use crate::run::{self, Cancel, Job, RunError, not_applied};
 use crate::spec::Spec;
 use crate::store::{self, Lock, RunFolder, RunState, StoreError};
@@ -31,7 +32,8 @@ const OTHER_DESCRIPTORS: u64 = 256;
 Examples:
   hotlap run suites/quickstart.toml
   hotlap run suites/node-http.toml --profile quick --only compression=gzip
-  hotlap run suites/quickstart.toml --resume")]
+  hotlap run suites/quickstart.toml --resume
+  hotlap run suites/quickstart.toml --baseline latest")]
 pub(super) struct RunArgs {
     /// Suite files, or folders of them
     #[arg(required = true, value_name = "SUITE")]
@@ -42,8 +44,12 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Go on with an unfinished run (the profile's newest, or this one) by its stored plan
-    #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "latest", conflicts_with_all = ["only", "skip", "repetitions", "generator", "budget", "seed"])]
+    #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "latest", conflicts_with_all = ["baseline", "only", "skip", "repetitions", "generator", "budget", "seed"])]
     resume: Option<String>,
+    /// Compare with this run in the report: its folder, its id, a file, or `latest`, the newest
+    /// complete one of the suite and profile
+    #[arg(long, value_name = "RUN")]
+    baseline: Option<String>,
     /// Cells that cannot run here and warnings are errors; of a run that begins
     #[arg(long)]
     strict: bool,
@@ -122,8 +128,8 @@ struct Work {
 }
 
 enum Task {
-    /// A run from its beginning.
-    Begin(Box<Planned>),
+    /// A run from its beginning, with what it is compared with.
+    Begin(Box<Planned>, Option<Box<Baseline>>),
     /// The run in this folder, of which this much is known.
     GoOn(PathBuf, Box<Spec>),
 }
@@ -131,7 +137,7 @@ enum Task {
 impl Work {
     fn spec(&self) -> &Spec {
         match &self.task {
-            Task::Begin(planned) => &planned.spec,
+            Task::Begin(planned, _) => &planned.spec,
             Task::GoOn(_, spec) => spec,
         }
     }
@@ -163,13 +169,31 @@ fn planned(arguments: &RunArgs) -> Result<Vec<Work>, Exit> {
         ));
         return Err(Exit::Usage);
     }
-    let work = |planned: Planned| Work {
-        suite: planned.spec.suite.clone(),
-        folder: planned.read.suite.folder.clone(),
-        out: out_folder(arguments, &planned.read.suite.folder),
-        task: Task::Begin(Box::new(planned)),
+    all.into_iter()
+        .map(|planned| work(arguments, planned))
+        .collect()
+}
+
+/// A suite with what its run is compared with, which is read now: a run must not end in the news that it was not there.
+fn work(arguments: &RunArgs, planned: Planned) -> Result<Work, Exit> {
+    let out = out_folder(arguments, &planned.read.suite.folder);
+    let spec = &planned.spec;
+    let narrowed = narrowing(arguments, spec);
+    let whose = Whose {
+        out: &out,
+        suite: &spec.suite,
+        profile: spec.profile.as_deref(),
+        selection: &narrowed,
+        before: None,
     };
-    Ok(all.into_iter().map(work).collect())
+    let older = |word: &String| older(word, &whose).map(Box::new);
+    let baseline = arguments.baseline.as_ref().map(older).transpose()?;
+    Ok(Work {
+        suite: spec.suite.clone(),
+        folder: planned.read.suite.folder.clone(),
+        out,
+        task: Task::Begin(Box::new(planned), baseline),
+    })
 }
 
 /// Unfinished runs of the suites. Their stored plans are used, so a suite file that has become
@@ -345,14 +369,21 @@ impl Sessions<'_> {
         };
         warn_of_leftovers(&work.out);
         let mut records = match &mut work.task {
-            Task::Begin(planned) => begin(
-                self.arguments,
-                planned,
-                &work.out,
-                scratch.path(),
-                revision.as_deref(),
-                session,
-            )?,
+            Task::Begin(planned, baseline) => {
+                let records = begin(
+                    self.arguments,
+                    planned,
+                    &work.out,
+                    scratch.path(),
+                    revision.as_deref(),
+                    session,
+                )?;
+                if let Some(baseline) = baseline {
+                    let kept = records.keep_baseline(baseline);
+                    kept.map_err(|error| stored(&error))?;
+                }
+                records
+            }
             Task::GoOn(run, spec) => {
                 requirements::refuse_lost_generators(spec, &folder, scratch.path())?;
                 resume(run, session)?

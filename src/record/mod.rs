@@ -1,8 +1,9 @@
 //! What was seen. These are the types of the files in a run's folder (format
 //! 1): `run.json` is a [`Run`], each line of `trials.jsonl` a [`Trial`], each
-//! row of `samples.csv` a [`Reading`]. Reports are made from these alone. Units
+//! row of `samples.csv` a [`Reading`], and `baseline.json` a [`Baseline`]. Reports are made from these alone. Units
 //! are canonical (nanoseconds, bytes) and a value that could not be had is null.
 
+mod baseline;
 mod histogram;
 mod load;
 mod metric;
@@ -14,6 +15,7 @@ mod trial;
 mod usage;
 
 pub use crate::metric::{Direction, Unit};
+pub use baseline::{Baseline, BaselineCell, check_column, other_unit};
 pub use histogram::{Histogram, HistogramError};
 pub use load::{ByteCounts, Connections, Counts, ErrorKind, Load};
 pub use metric::{METRICS, Metric, metric};

@@ -1,9 +1,11 @@
 //! `report.json`: the figures for programs. Units are canonical and named (`ns`, `bytes`),
 //! names are raw, and where there is no value there is null, with a reason where one is known.
 
+use super::baseline;
 use super::published;
 use super::roles;
 use super::rows::{bodies, effect_of, reasons, why_absent};
+use super::since_json;
 use super::timing;
 use super::warmup;
 use super::{Digest, Input, ReportError};
@@ -45,10 +47,16 @@ pub(super) fn report(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
         "verdict_needs_trials": ENOUGH_TRIALS,
         "metrics": METRICS.iter().map(entry).collect::<Map<_, _>>(),
         "cells": cells.iter().map(|cell| cell_json(run, cell, &cells, &compared)).collect::<Vec<_>>(),
+        "since": input.baseline.map(|old| since_json::of(old, &baseline::of(input))),
         "notes": input.notes,
     });
     value.sort_all_objects();
-    let mut bytes = serde_json::to_vec_pretty(&value)
+    bytes(&value)
+}
+
+/// The text of a file.
+pub(super) fn bytes(value: &Value) -> Result<Vec<u8>, ReportError> {
+    let mut bytes = serde_json::to_vec_pretty(value)
         .map_err(|error| ReportError::Serialise(error.to_string()))?;
     bytes.push(b'\n');
     Ok(bytes)

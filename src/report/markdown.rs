@@ -1,10 +1,11 @@
 //! Markdown as repository pages read it (GFM). Everything that a template prints is escaped: a
 //! label shows literally and in its own table cell, whatever characters it holds.
 
-use super::{ReportError, View};
+use super::{ReportError, templates};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, Output, State, UndefinedBehavior};
+use serde::Serialize;
 use std::fmt::Write as _;
 
 /// What a value that is not there looks like.
@@ -12,10 +13,11 @@ const NOTHING: &str = "–";
 
 /// Renders a template with escaping. Filters beside minijinja's own: `html` for text in HTML
 /// tags, `fence` for a code block, `code` for a code span.
-pub(super) fn render(name: &str, text: &str, view: &View) -> Result<String, ReportError> {
-    environment()
-        .template_from_named_str(name, text)
-        .and_then(|template| template.render(Serde(view)))
+pub(super) fn render(name: &str, text: &str, view: &impl Serialize) -> Result<String, ReportError> {
+    let mut env = environment();
+    // What is compiled in is well formed; a template of one's own may include it too.
+    env.add_template(templates::COMPARE_NAME, templates::COMPARE)
+        .and_then(|()| env.template_from_named_str(name, text)?.render(Serde(view)))
         .map_err(|error| ReportError::in_template(&error, name, text))
 }
 

@@ -2,6 +2,8 @@
 //! JSON for a program. No clock, no host and no file is looked at, so the same records give the
 //! same bytes on any machine, years later.
 
+mod apart;
+mod baseline;
 mod caution;
 mod csv;
 mod digest;
@@ -17,6 +19,9 @@ mod published;
 mod roles;
 mod rows;
 mod show;
+mod since;
+mod since_json;
+mod since_words;
 mod templates;
 mod timing;
 mod view;
@@ -24,11 +29,12 @@ mod warmup;
 
 pub use digest::Digest;
 pub use markdown::{escape, escape_html, fence};
+pub use since::SinceView;
 pub use view::View;
 
 use crate::diagnostic::{Diagnostic, SourceText, Style, render as render_diagnostics};
 use crate::ids::TrialId;
-use crate::record::{Reading, Run, Trial};
+use crate::record::{Baseline, Reading, Run, Trial};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -41,6 +47,8 @@ pub struct Input<'a> {
     pub trials: &'a [Trial],
     /// The rows of `samples.csv`, by trial.
     pub readings: &'a BTreeMap<TrialId, Vec<Reading>>,
+    /// The run that this one is compared with.
+    pub baseline: Option<&'a Baseline>,
     /// What was odd about the files, in a sentence each: a torn last line, say.
     pub notes: &'a [String],
 }
@@ -139,6 +147,28 @@ impl ReportError {
 /// there shows when it is rendered.
 pub fn check_template(name: &str, text: &str) -> Result<(), ReportError> {
     markdown::parse(name, text)
+}
+
+/// What is known of the run of these records for comparing another with it.
+pub fn baseline(input: &Input<'_>) -> Baseline {
+    baseline::of(input)
+}
+
+/// A new run beside an old one, as a page of its own.
+pub fn compare_markdown(old: &Baseline, new: &Baseline) -> Result<String, ReportError> {
+    #[derive(serde::Serialize)]
+    struct Page {
+        since: SinceView,
+    }
+    let since = SinceView::of(old, new, true);
+    markdown::render(templates::COMPARE_NAME, templates::COMPARE, &Page { since })
+}
+
+/// The same for programs.
+pub fn compare_json(old: &Baseline, new: &Baseline) -> Result<Vec<u8>, ReportError> {
+    let mut value = since_json::of(old, new);
+    value.sort_all_objects();
+    json::bytes(&value)
 }
 
 /// Makes the reports that `options` asks for.

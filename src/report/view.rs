@@ -2,6 +2,7 @@
 //! order, every sentence that is to be said. Built from the records alone.
 
 use super::Input;
+use super::baseline;
 use super::caution::{self, Caution};
 use super::finding::{banners, findings};
 use super::method::{Fact, Recipe, facts, recipes, repeat};
@@ -11,6 +12,7 @@ use super::published::{PublishedView, published};
 use super::roles::{self, RoleView};
 use super::rows::{bodies, cell_view, others, toggled_sizes, trials};
 use super::show;
+use super::since::SinceView;
 use super::timing::{self, TimingNote};
 use crate::stats::{CellSummary, State, Verdict, comparisons, summarise};
 use serde::Serialize;
@@ -37,6 +39,8 @@ pub struct View {
     pub findings: Vec<Finding>,
     /// What all findings rest on, in a sentence.
     pub basis: Option<String>,
+    /// What has become of everything since an earlier run, where the run is compared with one.
+    pub since: Option<SinceView>,
     /// The heads of the columns of names.
     pub name_columns: Vec<String>,
     /// Whether a row names only what departs from its baseline.
@@ -247,6 +251,9 @@ impl View {
             banners: banners(run, &summaries),
             findings,
             basis,
+            since: input
+                .baseline
+                .map(|old| SinceView::of(old, &baseline::of(input), false)),
             name_columns: naming.columns(),
             merged_names: naming.is_merged(),
             uneven: cells.iter().any(|cell| cell.valid != cell.planned),

@@ -7,6 +7,8 @@
 //! Statistics 6 (1979).
 
 use super::figures::median;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 /// The share of intervals that hold the true value.
 pub const LEVEL: f64 = 0.95;
@@ -57,12 +59,27 @@ pub fn unpaired(of: &[f64], to: &[f64]) -> Option<Interval> {
     if of.len().min(to.len()) < LEAST_UNPAIRED {
         return None;
     }
-    let k = tail(&mann_whitney(of.len(), to.len()), (1.0 - LEVEL) / 2.0)?;
+    let k = unpaired_rank(of.len(), to.len())?;
     let mut differences: Vec<f64> = of
         .iter()
         .flat_map(|a| to.iter().map(move |b| a - b))
         .collect();
     within(&mut differences, k)
+}
+
+thread_local! {
+    /// Ranks that were found before: a report asks for the same numbers of trials again and again.
+    static RANKS: RefCell<BTreeMap<(usize, usize), Option<usize>>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// Which difference, from 0 and from either end, bounds the interval of so many values against so many.
+fn unpaired_rank(n: usize, m: usize) -> Option<usize> {
+    let known = RANKS.with_borrow(|ranks| ranks.get(&(n, m)).copied());
+    known.unwrap_or_else(|| {
+        let found = tail(&mann_whitney(n, m), (1.0 - LEVEL) / 2.0);
+        RANKS.with_borrow_mut(|ranks| ranks.insert((n, m), found));
+        found
+    })
 }
 
 /// With fewer trials a side two runs are not compared.
@@ -192,9 +209,11 @@ fn sums_of(n: usize, parts: &[usize]) -> Vec<f64> {
     // The ways to choose so many of the parts with that sum, as a share of all ways with so many chosen.
     let mut ways = vec![vec![0.0; most + 1]; n + 1];
     ways[0][0] = 1.0;
+    let mut highest = 0;
     for part in parts {
+        highest = most.min(highest + part);
         for chosen in (1..=n).rev() {
-            for sum in (*part..=most).rev() {
+            for sum in (*part..=highest).rev() {
                 let more = ways[chosen - 1][sum - part];
                 ways[chosen][sum] += more;
             }

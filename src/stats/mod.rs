@@ -2,6 +2,8 @@
 //! ratios to the baseline, how many digits a figure carries, whether one trial's figures may
 //! count at all, and what they look like. All of it is arithmetic on records, without any I/O.
 
+mod between;
+mod changed;
 mod comparison;
 mod configured;
 mod effect;
@@ -17,6 +19,7 @@ mod summary;
 mod validity;
 mod warmup;
 
+pub use between::{Across, Between, Change, ENOUGH_BETWEEN, Field, Open, Ruling, between};
 pub use comparison::{Comparison, Verdict, comparisons};
 pub use effect::{Effect, Hidden, Pair, effect, pairs};
 pub use enough::{half_of, still_wide, wanting};

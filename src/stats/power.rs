@@ -44,6 +44,52 @@ pub fn least_trials(comparisons: usize) -> u32 {
     (least_p.ceil() as u32).max(least())
 }
 
+/// The smallest two-sided p that the exact Mann–Whitney test can give: 2 of all ways to put `n` and `m` values in order
+/// have them wholly apart.
+pub(super) fn least_unpaired_p(n: usize, m: usize) -> f64 {
+    let ways = (1..=n).fold(1.0, |ways, i| ways * (m + i) as f64 / i as f64);
+    2.0 / ways
+}
+
+/// The least values on either side with which the exact Mann–Whitney test can name one difference among so many
+/// `comparisons`, corrected after Holm.
+pub(super) fn least_unpaired(comparisons: usize) -> usize {
+    // With so many the smallest p is below 10⁻³⁶.
+    const MOST: usize = 64;
+    let sure = |n: &usize| least_unpaired_p(*n, *n) * comparisons.max(1) as f64 <= 0.05;
+    (1..MOST).find(sure).unwrap_or(MOST)
+}
+
+/// The change, as a share, that is found in four of five pairs of runs with `n` trials a side that spread by `spread`, where it is
+/// asked after together with others, so many `comparisons` in all. That of Student's test at the first level of Holm, with two
+/// trials given away for the rank test; `between_tests.rs` holds it against simulations.
+pub(super) fn unpaired_change(spread: f64, n: usize, comparisons: usize) -> f64 {
+    let freedom = 2.0 * (n as f64 - 1.0);
+    let sure = student(0.025 / comparisons.max(1) as f64, freedom);
+    let found = student(0.2, freedom);
+    let trials = n as f64 - 2.0;
+    spread * (sure + found) * (2.0 / trials).sqrt()
+}
+
+/// The value that Student's t exceeds with probability `p` below a half (Abramowitz and Stegun, *Handbook of Mathematical
+/// Functions*, 26.2.23 and 26.7.5).
+fn student(p: f64, freedom: f64) -> f64 {
+    let t = (-2.0 * p.ln()).sqrt();
+    let above = t.mul_add(t.mul_add(0.010_328, 0.802_853), 2.515_517);
+    let below = t.mul_add(t.mul_add(t.mul_add(0.001_308, 0.189_269), 1.432_788), 1.0);
+    let z = t - above / below;
+    let parts = [
+        (z.powi(3) + z) / 4.0,
+        (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0,
+        (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / 384.0,
+    ];
+    let mut divisor = 1.0;
+    parts.iter().fold(z, |sum, part| {
+        divisor *= freedom;
+        sum + part / divisor
+    })
+}
+
 fn least() -> u32 {
     u32::try_from(ENOUGH_TRIALS).unwrap_or(u32::MAX)
 }
@@ -66,6 +112,28 @@ mod tests {
         assert!((0.0142..0.0144).contains(&spread), "{spread}");
         assert_eq!(needed_trials(spread - 1e-9, 0.02), 10);
         assert_eq!(findable_spread(5, 0.02), None);
+    }
+
+    #[test]
+    fn quantiles_are_those_of_tables() {
+        for (p, freedom, wanted) in [
+            (0.025, 6.0, 2.447),
+            (0.2, 18.0, 0.862),
+            (0.025, 18.0, 2.101),
+            (0.000_5, 18.0, 3.922),
+        ] {
+            let got = student(p, freedom);
+            assert!((got - wanted).abs() < 0.01 * wanted, "{p} {freedom}: {got}");
+        }
+    }
+
+    #[test]
+    fn three_and_three_can_never_differ() {
+        assert!((least_unpaired_p(3, 3) - 0.1).abs() < 1e-12);
+        assert!((least_unpaired_p(4, 4) - 2.0 / 70.0).abs() < 1e-12);
+        assert!((least_unpaired_p(4, 6) - 2.0 / 210.0).abs() < 1e-12);
+        let needed = [0, 1, 2, 6, 7, 23, 24].map(least_unpaired);
+        assert_eq!(needed, [4, 4, 5, 5, 6, 6, 7]);
     }
 
     #[test]

@@ -4,10 +4,11 @@
 use super::read::{Stored, open, read_trials};
 use super::whole::sync_folder;
 use super::{
-    RUN_FILE, SAMPLES_FILE, StoreError, TRIALS_FILE, append, runs_folder, samples, write_whole,
+    BASELINE_FILE, RUN_FILE, SAMPLES_FILE, StoreError, TRIALS_FILE, append, runs_folder, samples,
+    write_baseline, write_whole,
 };
 use crate::ids::{RunId, TrialId};
-use crate::record::{End, Reading, Run, Session, Trial};
+use crate::record::{Baseline, End, Reading, Run, Session, Trial};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -171,6 +172,11 @@ impl RunFolder {
     /// Notes how the run ended.
     pub fn finish(&mut self, end: End) -> Result<(), StoreError> {
         self.update(|run| run.end = Some(end))
+    }
+
+    /// Keeps what the run is compared with, for all reports of it to come.
+    pub fn keep_baseline(&self, baseline: &Baseline) -> Result<(), StoreError> {
+        write_baseline(&self.path.join(BASELINE_FILE), baseline)
     }
 
     fn write_run(&self) -> Result<(), StoreError> {

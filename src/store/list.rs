@@ -102,6 +102,24 @@ pub fn find(out: &Path, suite: Option<&str>, wanted: &str) -> Result<PathBuf, St
         })
 }
 
+/// The newest complete run of this suite and profile, of those before the run `before` where there is one. A run that was
+/// narrowed counts only where it was narrowed in the same way.
+pub fn newest(
+    out: &Path,
+    suite: &str,
+    profile: Option<&str>,
+    narrowed: &[String],
+    before: Option<&RunId>,
+) -> Result<Option<RunSummary>, StoreError> {
+    let found = of_suite(out, suite)?.into_iter().rfind(|run| {
+        run.state == RunState::Complete
+            && run.profile.as_deref() == profile
+            && (run.selection.is_empty() || run.selection == narrowed)
+            && before.is_none_or(|before| run.id < *before)
+    });
+    Ok(found)
+}
+
 /// The newest run of this suite and profile that `--resume` may go on with.
 pub fn unfinished(
     out: &Path,
@@ -127,7 +145,7 @@ fn of_suite(out: &Path, suite: &str) -> Result<Vec<RunSummary>, StoreError> {
 }
 
 /// The names of the folders in a folder, sorted; none where it does not exist.
-fn folders(parent: &Path) -> Result<Vec<String>, StoreError> {
+pub(super) fn folders(parent: &Path) -> Result<Vec<String>, StoreError> {
     let entries = match fs::read_dir(parent) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other.map_err(StoreError::io("read", parent))?,

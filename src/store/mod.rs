@@ -1,9 +1,10 @@
-//! What is kept on disk: a folder a run, with `run.json` written whole,
-//! `trials.jsonl` appended by the line and `samples.csv` by the row. A trial's line
+//! What is kept on disk: a folder a run, with `run.json` (and `baseline.json`, where it is compared with an earlier one) written
+//! whole, `trials.jsonl` appended by the line and `samples.csv` by the row. A trial's line
 //! is synced last, so a trial either has everything or counts as not run. Also
 //! the locks that keep two runs apart, and the list of runs.
 
 mod append;
+mod baseline;
 mod error;
 mod folder;
 mod list;
@@ -12,9 +13,10 @@ mod read;
 mod samples;
 mod whole;
 
+pub use baseline::{find_table, read_baseline, read_table, write_baseline};
 pub use error::{Holder, StoreError};
 pub use folder::RunFolder;
-pub use list::{RunState, RunSummary, find, list, unfinished};
+pub use list::{RunState, RunSummary, find, list, newest, unfinished};
 pub use lock::{Lock, lock_machine, lock_output};
 pub use read::{Stored, open};
 pub use whole::write_whole;
@@ -27,6 +29,10 @@ const RUN_FILE: &str = "run.json";
 const TRIALS_FILE: &str = "trials.jsonl";
 /// A row a reading.
 const SAMPLES_FILE: &str = "samples.csv";
+/// What the run is compared with.
+const BASELINE_FILE: &str = "baseline.json";
+/// The report's table of trials, from which a run is known whose records were not kept.
+const TRIALS_TABLE: &str = "trials.csv";
 
 /// The folder of a suite's runs: `<out>/<suite>/runs`.
 fn runs_folder(out: &Path, suite: &str) -> Result<PathBuf, StoreError> {

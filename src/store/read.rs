@@ -1,9 +1,9 @@
 //! Reading of a run's folder. It depends on nothing but the files: a report can be
 //! made again on another machine, years later.
 
-use super::{RUN_FILE, SAMPLES_FILE, StoreError, TRIALS_FILE, samples};
+use super::{RUN_FILE, SAMPLES_FILE, StoreError, TRIALS_FILE, baseline, samples};
 use crate::ids::TrialId;
-use crate::record::{FORMAT, Reading, Run, Trial};
+use crate::record::{Baseline, FORMAT, Reading, Run, Trial};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +20,8 @@ pub struct Stored {
     pub trials: Vec<Trial>,
     /// `samples.csv`: the readings of each trial that has a record, in their order.
     pub readings: BTreeMap<TrialId, Vec<Reading>>,
+    /// `baseline.json`: what the run is compared with; none where it was made without.
+    pub baseline: Option<Baseline>,
     /// What was ignored, in a sentence each, for people to see.
     pub notes: Vec<String>,
     /// Whether the files end in something that must go before more is appended.
@@ -58,6 +60,7 @@ pub fn open(folder: &Path) -> Result<Stored, StoreError> {
     }
     Ok(Stored {
         run,
+        baseline: baseline::of_folder(folder)?,
         needs_mending: lines.unended || samples.has_orphans,
         trials: lines.trials,
         readings: samples.readings,
@@ -122,7 +125,7 @@ pub(super) fn read_trials<T: Named>(path: &Path) -> Result<Lines<T>, StoreError>
 }
 
 /// The version is looked at first: a newer file may not have the shape of ours.
-fn parse<T: DeserializeOwned>(
+pub(super) fn parse<T: DeserializeOwned>(
     path: &Path,
     line: Option<usize>,
     bytes: &[u8],

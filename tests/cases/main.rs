@@ -8,6 +8,7 @@ mod kit;
 
 mod answers;
 mod command;
+mod compare;
 mod effect;
 mod figures;
 mod generators;
