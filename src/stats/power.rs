@@ -44,6 +44,44 @@ pub fn least_trials(comparisons: usize) -> u32 {
     (least_p.ceil() as u32).max(least())
 }
 
+/// The same where two runs are held against each other, so many trials in each: the smallest p-value of the exact
+/// Mann–Whitney test is 2 over the ways to choose the trials of one side.
+pub fn least_unpaired_trials(comparisons: usize) -> u32 {
+    // With one trial more a side, 2n over n grows by (2n)(2n - 1) / n².
+    let mut trials = 1;
+    let mut ways = 2.0;
+    while trials < LEAST_UNPAIRED || 40.0 * comparisons.max(1) as f64 > ways {
+        trials += 1;
+        let n = f64::from(trials);
+        ways *= 2.0 * (2.0 * n - 1.0) / n;
+    }
+    trials
+}
+
+/// With fewer trials a side no interval of 95 % exists for two runs.
+const LEAST_UNPAIRED: u32 = 4;
+
+/// The constant of the sample size where so many `questions` are asked at once and one of them stands alone
+/// (Bonferroni, which is Holm's first step): 15.7 for one.
+pub(super) fn constant(questions: usize) -> f64 {
+    if questions <= 1 {
+        return PAIRED;
+    }
+    2.0 * (upper_quantile(0.025 / questions as f64) + POWER).powi(2)
+}
+
+/// The quantile of the normal distribution for a power of 80 %.
+const POWER: f64 = 0.842;
+
+/// The value that a normal variate exceeds with probability `p`, below a half, to 0.0005. Abramowitz and Stegun, *Handbook of
+/// Mathematical Functions* (1964), 26.2.23.
+fn upper_quantile(p: f64) -> f64 {
+    let t = (-2.0 * p.ln()).sqrt();
+    let above = 2.515_517 + t * (0.802_853 + t * 0.010_328);
+    let below = 1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308));
+    t - above / below
+}
+
 fn least() -> u32 {
     u32::try_from(ENOUGH_TRIALS).unwrap_or(u32::MAX)
 }
@@ -74,5 +112,22 @@ mod tests {
         assert_eq!(least_trials(1), 6);
         assert_eq!(least_trials(25), 10);
         assert_eq!(least_trials(26), 11);
+    }
+
+    #[test]
+    fn two_runs_need_as_many_trials_as_their_test_can_tell() {
+        // 2 / C(8, 4) = 0.029, and 2 / C(10, 5) = 0.0079 is enough for 6 questions.
+        assert_eq!(least_unpaired_trials(1), 4);
+        assert_eq!(least_unpaired_trials(2), 5);
+        assert_eq!(least_unpaired_trials(6), 5);
+        assert_eq!(least_unpaired_trials(7), 6);
+    }
+
+    #[test]
+    fn more_questions_ask_for_more() {
+        assert!((upper_quantile(0.025) - 1.959_964).abs() < 5e-4);
+        assert!((upper_quantile(0.000_781_25) - 3.163_2).abs() < 1e-3);
+        assert!((constant(1) - 15.7).abs() < 1e-9);
+        assert!((constant(2) - 2.0 * (2.2414_f64 + 0.842).powi(2)).abs() < 0.02);
     }
 }
