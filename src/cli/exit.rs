@@ -11,6 +11,9 @@ pub enum Exit {
     TrialFailed = 1,
     /// Bad suite or bad command line; nothing was started.
     Usage = 2,
+    /// With `--gate`, a limit of the suite did not hold, or there was nothing to judge it by (a trial that failed or is
+    /// invalid too); records and reports are written all the same.
+    GateFell = 3,
     /// This machine cannot: a lock is held, there are no descriptors or no
     /// space, or `--strict` and a requirement is not met.
     Machine = 4,
@@ -24,6 +27,7 @@ Exit codes:
   0    all ran, all valid
   1    a trial failed or is invalid; the reports are written all the same
   2    bad suite or bad command line; nothing was started
+  3    with --gate: a gate fell, or could not be judged (a trial of its cell failed, say); goes before 1
   4    this machine cannot: lock held, no descriptors, no space, --strict requirement
   130  interrupted; what was measured is kept, --resume goes on
 

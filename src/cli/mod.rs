@@ -6,6 +6,7 @@ mod check;
 mod clean;
 mod exit;
 mod explain;
+mod gates;
 mod list;
 mod log;
 mod plan;

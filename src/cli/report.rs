@@ -1,7 +1,8 @@
 //! `hotlap report`: the reports of a run, made again from its records.
 
 use super::exit::Exit;
-use super::reports::{make, open, save, template};
+use super::gates;
+use super::reports::{Made, make, open, save, template};
 use super::terminal::{print, say_error, say_line};
 use crate::publish::splice;
 use crate::report::{Format, Options};
@@ -39,6 +40,9 @@ pub(super) struct ReportArgs {
     /// Print the reports instead of writing them
     #[arg(long, conflicts_with = "splice")]
     stdout: bool,
+    /// A gate of the suite that did not hold is exit code 3
+    #[arg(long)]
+    gate: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -63,8 +67,7 @@ impl From<FormatName> for Format {
 
 pub(super) fn main(arguments: &ReportArgs) -> Exit {
     match report(arguments) {
-        Ok(()) => Exit::Fine,
-        Err(exit) => exit,
+        Ok(exit) | Err(exit) => exit,
     }
 }
 
@@ -80,15 +83,18 @@ pub(super) fn find(run: &str, out: &Path, suite: Option<&str>) -> Result<PathBuf
     })
 }
 
-fn report(arguments: &ReportArgs) -> Result<(), Exit> {
+fn report(arguments: &ReportArgs) -> Result<Exit, Exit> {
     let folder = find(&arguments.run, &arguments.out, arguments.suite.as_deref())?;
     let template = template(arguments.template.as_deref())?;
     let stored = open(&folder)?;
+    if arguments.gate {
+        gates::refuse_none(std::iter::once(&stored.run.spec))?;
+    }
     let mut formats: Vec<Format> = arguments.format.iter().copied().map(Format::from).collect();
     if arguments.splice.is_some() && !formats.is_empty() && !formats.contains(&Format::Markdown) {
         formats.push(Format::Markdown);
     }
-    let (outputs, _) = make(&stored, &Options { formats, template })?;
+    let Made { outputs, gates, .. } = make(&stored, &Options { formats, template })?;
     for output in &outputs {
         if arguments.stdout {
             print(&String::from_utf8_lossy(&output.bytes));
@@ -105,7 +111,7 @@ fn report(arguments: &ReportArgs) -> Result<(), Exit> {
         splice_into(file, &String::from_utf8_lossy(&markdown.bytes))?;
         say_line(&file.display().to_string());
     }
-    Ok(())
+    Ok(gates::tell(&gates, arguments.gate, false))
 }
 
 fn splice_into(file: &Path, report: &str) -> Result<(), Exit> {

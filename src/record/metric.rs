@@ -1,7 +1,7 @@
 //! How each metric is read from a trial.
 
 use super::{Histogram, Outcome, Timing, Told, Trial, Usage};
-use crate::metric::{Metric as Facts, REGISTRY};
+use crate::metric::{Metric as Facts, REGISTRY, Unit};
 use std::ops::Deref;
 use std::sync::LazyLock;
 
@@ -35,6 +35,11 @@ impl Metric {
 /// The metric with this name.
 pub fn metric(name: &str) -> Option<&'static Metric> {
     EVERY_METRIC.iter().find(|metric| metric.name == name)
+}
+
+/// The unit of a metric of the registry, also of one that trials have no figure of.
+pub fn unit(name: &str) -> Option<Unit> {
+    crate::metric::find(name).map(|metric| metric.unit)
 }
 
 /// Every metric that trials have figures of, in the order of columns: each figure once.

@@ -16,7 +16,7 @@ mod usage;
 pub use crate::metric::{Direction, Unit};
 pub use histogram::{Histogram, HistogramError};
 pub use load::{ByteCounts, Connections, Counts, ErrorKind, Load};
-pub use metric::{EVERY_METRIC, METRICS, Metric, metric};
+pub use metric::{EVERY_METRIC, METRICS, Metric, metric, unit};
 pub use observed::{Answer, Arrival, Observed, Serving};
 pub use round::Round;
 pub use run::{End, Host, Run, Session, SuiteFile};

@@ -1,6 +1,7 @@
 //! `report.json`: the figures for programs. Units are canonical and named (`ns`, `bytes`),
 //! names are raw, and where there is no value there is null, with a reason where one is known.
 
+use super::gate;
 use super::published;
 use super::roles;
 use super::rows::{bodies, effect_of, reasons, why_absent};
@@ -43,6 +44,7 @@ pub(super) fn report(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
         "verdict_needs_trials": ENOUGH_TRIALS,
         "metrics": METRICS.iter().map(entry).collect::<Map<_, _>>(),
         "cells": cells.iter().map(|cell| cell_json(run, cell, &cells, &compared)).collect::<Vec<_>>(),
+        "gates": gate::json(input, &gate::judged(input, &cells)),
         "notes": input.notes,
     });
     value.sort_all_objects();

@@ -7,6 +7,7 @@ mod csv;
 mod digest;
 mod effect;
 mod finding;
+mod gate;
 mod hint;
 mod json;
 mod markdown;
@@ -22,6 +23,7 @@ mod timing;
 mod view;
 
 pub use digest::Digest;
+pub use gate::GateLines;
 pub use markdown::{escape, escape_html, fence};
 pub use view::View;
 

@@ -4,6 +4,7 @@
 use super::Input;
 use super::caution::{self, Caution};
 use super::finding::{banners, findings};
+use super::gate::{self, GatesView};
 use super::method::{Fact, Recipe, facts, recipes, repeat};
 use super::naming::Naming;
 use super::prose::closed;
@@ -37,6 +38,8 @@ pub struct View {
     pub findings: Vec<Finding>,
     /// What all findings rest on, in a sentence.
     pub basis: Option<String>,
+    /// What became of the limits of cells, where there are any.
+    pub gates: Option<GatesView>,
     /// The heads of the columns of names.
     pub name_columns: Vec<String>,
     /// Whether a row names only what departs from its baseline.
@@ -229,6 +232,7 @@ impl View {
         let bounded = cells.iter().any(|cell| !cell.bound.is_empty());
         let roles = roles::rows(&naming, &measured);
         let (findings, basis) = findings(run, &naming, &summaries);
+        let judged = gate::judged(input, &summaries);
         Self {
             title: run.spec.title.clone(),
             description: run
@@ -244,9 +248,10 @@ impl View {
                 .first()
                 .map(|s| s.started.clone())
                 .unwrap_or_default(),
-            banners: banners(run, &summaries),
+            banners: banners(run, &summaries, &judged),
             findings,
             basis,
+            gates: gate::view(input, &naming, &judged),
             name_columns: naming.columns(),
             merged_names: naming.is_merged(),
             uneven: cells.iter().any(|cell| cell.valid != cell.planned),

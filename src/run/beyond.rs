@@ -73,9 +73,8 @@ fn features(cell: &Cell) -> Vec<String> {
     what
 }
 
-/// What this version reads of a run as a whole and does not apply, in sentences. `gated` tells
-/// whether any cell has a limit.
-pub fn not_applied(run: &RunSettings, gated: bool) -> Vec<String> {
+/// What this version reads of a run as a whole and does not apply, in sentences.
+pub fn not_applied(run: &RunSettings) -> Vec<String> {
     let mut notes = Vec::new();
     if run.auto {
         notes.push(format!(
@@ -84,7 +83,6 @@ pub fn not_applied(run: &RunSettings, gated: bool) -> Vec<String> {
         ));
     }
     let asked = [
-        (gated, "`[[gates]]` decide nothing yet"),
         (run.budget.is_some(), "`budget` limits nothing yet"),
         (run.cpus.is_some(), "`cpus` are not set apart yet"),
     ];

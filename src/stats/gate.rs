@@ -43,6 +43,8 @@ pub enum Why {
         /// A regression of this share would have been found in four of five runs.
         could_have_seen: f64,
     },
+    /// Held: it is worse than it was, by less than what is let pass.
+    Smaller,
     /// Fell: the value is beyond the limit, and its interval wholly so.
     Beyond,
     /// Fell: a regression is shown that is at least as large as what is let pass.
@@ -84,7 +86,7 @@ impl Why {
     pub fn fell(&self) -> bool {
         !matches!(
             self,
-            Self::Within | Self::Noise | Self::Enough | Self::NotShown { .. }
+            Self::Within | Self::Noise | Self::Enough | Self::NotShown { .. } | Self::Smaller
         )
     }
 

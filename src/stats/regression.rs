@@ -39,8 +39,8 @@ pub(super) struct Question {
 }
 
 impl Question {
-    /// Whether it is worse by what is not let pass, and the interval shows it.
-    fn looks_worse(&self) -> bool {
+    /// By which share it is worse, where the interval shows that it is.
+    fn worse_by(&self) -> Option<f64> {
         let Interval {
             estimate,
             low,
@@ -50,7 +50,7 @@ impl Question {
             Direction::Higher => (1.0 - estimate, high < 1.0),
             Direction::Lower => (estimate - 1.0, low > 1.0),
         };
-        shown && by >= self.let_pass
+        shown.then_some(by)
     }
 }
 
@@ -61,10 +61,15 @@ pub(super) fn together(questions: &[&Question]) -> Vec<Why> {
     let p: Vec<f64> = questions.iter().map(|asked| asked.p).collect();
     let all = questions.len();
     let answer = |(asked, p): (&&Question, f64)| {
-        if asked.looks_worse() && p <= LEVEL {
+        let worse_by = asked.worse_by();
+        let looks_worse = worse_by.is_some_and(|by| by >= asked.let_pass);
+        if looks_worse && p <= LEVEL {
             return Why::Regressed;
         }
-        if asked.looks_worse() && asked.least_p * all as f64 > LEVEL {
+        if worse_by.is_some() && !looks_worse {
+            return Why::Smaller;
+        }
+        if looks_worse && asked.least_p * all as f64 > LEVEL {
             let needed = if asked.paired {
                 least_trials(all)
             } else {

@@ -10,6 +10,7 @@ mod answers;
 mod command;
 mod effect;
 mod figures;
+mod gates;
 mod generators;
 mod hints;
 mod kill;

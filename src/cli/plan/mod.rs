@@ -106,7 +106,6 @@ struct Notes {
     needs: Vec<Needs>,
     loads: Vec<String>,
     cells: Vec<Noted>,
-    gated: bool,
 }
 
 /// One of them.
@@ -135,7 +134,6 @@ impl Notes {
             self.loads.push(cell.load.clone());
             self.loads.len() - 1
         });
-        self.gated |= !cell.gates.is_empty();
         self.cells.push(Noted {
             needs,
             load,
@@ -162,8 +160,6 @@ struct Survey<'a> {
     comparisons: usize,
     /// How many cells a run would skip, since this version cannot carry them out.
     beyond: usize,
-    /// Whether any cell is held to a limit.
-    gated: bool,
 }
 
 /// What one load takes of the run.
@@ -228,7 +224,6 @@ fn survey<'a>(
         loads: loads.filter(|share| share.cells > 0).collect(),
         comparisons: running().filter(|cell| cell.is_compared).count(),
         beyond: running().filter(|cell| cell.is_beyond).count(),
-        gated: notes.gated,
         machine,
     })
 }
