@@ -172,15 +172,28 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, PublishError> {
 /// The index: a row a suite and profile, with links to their pages.
 pub fn index(digests: &[Digest]) -> String {
     let mut out = format!("{INDEX}\n# Benchmarks\n\n");
-    out.push_str(
-        "| Suite | Profile | Newest run | Cells | Without figures |\n|:--|:--|:--|--:|:--|\n",
+    // A folder of suites without any gate has no column of them.
+    let gated = digests.iter().any(|digest| digest.gates > 0);
+    let (head, rule) = if gated {
+        (" Gates |", ":--|")
+    } else {
+        ("", "")
+    };
+    let _ = writeln!(
+        out,
+        "| Suite | Profile | Newest run | Cells | Without figures |{head}\n|:--|:--|:--|--:|:--|{rule}",
     );
     for digest in digests {
         let profile = digest.profile.as_deref().unwrap_or("default");
         let link = format!("{}/{}", encode(&digest.suite), encode(&page_name(digest)));
+        let gates = if gated {
+            format!(" {} |", gates(digest))
+        } else {
+            String::new()
+        };
         let _ = writeln!(
             out,
-            "| [{}]({link}) | {} | {} | {} | {} |",
+            "| [{}]({link}) | {} | {} | {} | {} |{gates}",
             escape(&digest.title),
             escape(profile),
             escape(&when(digest)),
@@ -212,6 +225,15 @@ fn without_figures(digest: &Digest) -> String {
         "none".to_owned()
     } else {
         parts.join(", ")
+    }
+}
+
+/// What became of the gates of a suite.
+fn gates(digest: &Digest) -> String {
+    match (digest.gates, digest.gates_fell) {
+        (0, _) => "–".to_owned(),
+        (all, 0) => format!("{all} held"),
+        (all, fell) => format!("**{fell} of {all} fell**"),
     }
 }
 
@@ -355,6 +377,25 @@ mod tests {
             ]
         );
         assert_eq!(collect(out).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn the_index_has_gates_where_a_suite_has_some() {
+        let plain = digest("json", None, "2026-1");
+        assert!(!index(std::slice::from_ref(&plain)).contains("Gates"));
+        let gated = |fell| Digest {
+            gates: 7,
+            gates_fell: fell,
+            ..digest("gzip", None, "2026-1")
+        };
+        let index = index(&[gated(0), gated(2), plain]);
+        let ends: Vec<&str> = index
+            .lines()
+            .filter(|line| line.starts_with("| ["))
+            .filter_map(|line| line.rsplit(" | ").next())
+            .collect();
+        assert_eq!(ends, ["7 held |", "**2 of 7 fell** |", "– |"]);
+        assert!(index.contains("| Without figures | Gates |\n|:--|:--|:--|--:|:--|:--|\n"));
     }
 
     #[test]

@@ -101,7 +101,6 @@ fn a_plan_is_a_tree_with_times_skips_and_the_order() {
             "steady: 3 cells, 6 trials, about ",
             "need at least 8 trials a cell to name one difference; there are cells with 2",
             "8 trials a cell would find a change of 2.0 %",
-            "note: `[[gates]]` decide nothing yet",
             "Order (rounds, each shuffled; seed 7):\n    1  ",
         ],
     );
@@ -191,7 +190,7 @@ fn a_run_skips_what_it_cannot_carry_out_and_says_so() {
     has(
         &error,
         &[
-            "note: `[[gates]]` decide nothing yet",
+            " gates fell; --gate makes that exit code 3",
             "skipped demo/mode=on@paced: this version of hotlap does not carry out open loops (`rate`)",
             "skipped many@steady: this version of hotlap does not carry out HTTP/2",
         ],

@@ -8,6 +8,7 @@ mod clean;
 mod compare;
 mod exit;
 mod explain;
+mod gates;
 mod list;
 mod log;
 mod plan;

@@ -2,7 +2,8 @@
 
 use super::baseline::{Whose, older};
 use super::exit::Exit;
-use super::reports::{make, open, save, template, with_input};
+use super::gates;
+use super::reports::{Made, make, open, save, template, with_input};
 use super::terminal::{print, say_error, say_line};
 use crate::publish::splice;
 use crate::report::{self, Format, Options};
@@ -48,6 +49,9 @@ pub(super) struct ReportArgs {
     /// Print the reports instead of writing them
     #[arg(long, conflicts_with = "splice")]
     stdout: bool,
+    /// A gate of the suite that did not hold is exit code 3
+    #[arg(long)]
+    gate: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -72,8 +76,7 @@ impl From<FormatName> for Format {
 
 pub(super) fn main(arguments: &ReportArgs) -> Exit {
     match report(arguments) {
-        Ok(()) => Exit::Fine,
-        Err(exit) => exit,
+        Ok(exit) | Err(exit) => exit,
     }
 }
 
@@ -89,12 +92,15 @@ pub(super) fn find(run: &str, out: &Path, suite: Option<&str>) -> Result<PathBuf
     })
 }
 
-fn report(arguments: &ReportArgs) -> Result<(), Exit> {
+fn report(arguments: &ReportArgs) -> Result<Exit, Exit> {
     let folder = find(&arguments.run, &arguments.out, arguments.suite.as_deref())?;
     let template = template(arguments.template.as_deref())?;
     let stored = open(&folder)?;
+    if arguments.gate {
+        gates::refuse_none(std::iter::once(&stored.run.spec))?;
+    }
     if let Some(file) = &arguments.as_baseline {
-        return as_baseline(&stored, file);
+        return as_baseline(&stored, file).map(|()| Exit::Fine);
     }
     let mut formats: Vec<Format> = arguments.format.iter().copied().map(Format::from).collect();
     if arguments.splice.is_some() && !formats.is_empty() && !formats.contains(&Format::Markdown) {
@@ -110,7 +116,8 @@ fn report(arguments: &ReportArgs) -> Result<(), Exit> {
     };
     let older = |word: &String| older(word, &whose);
     let baseline = arguments.baseline.as_ref().map(older).transpose()?;
-    let (outputs, _) = make(&stored, baseline.as_ref(), &Options { formats, template })?;
+    let Made { outputs, gates, .. } =
+        make(&stored, baseline.as_ref(), &Options { formats, template })?;
     for output in &outputs {
         if arguments.stdout {
             print(&String::from_utf8_lossy(&output.bytes));
@@ -127,7 +134,7 @@ fn report(arguments: &ReportArgs) -> Result<(), Exit> {
         splice_into(file, &String::from_utf8_lossy(&markdown.bytes))?;
         say_line(&file.display().to_string());
     }
-    Ok(())
+    Ok(gates::tell(&gates, arguments.gate, false))
 }
 
 /// What a run is to later ones, in a file of its own.

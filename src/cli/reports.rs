@@ -5,7 +5,9 @@ use super::exit::Exit;
 use super::terminal::{say, say_error, say_warning};
 use crate::publish::{Published, publish};
 use crate::record::{Baseline, Outcome, Trial};
-use crate::report::{Digest, Format, Input, Options, Output, ReportError, check_template, render};
+use crate::report::{
+    Digest, Format, GateLines, Input, Options, Output, ReportError, check_template, render,
+};
 use crate::store::{self, Stored, write_whole};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +17,18 @@ pub(super) struct Written {
     pub(super) report: PathBuf,
     /// Trials that failed or are invalid.
     pub(super) bad_trials: usize,
+    /// What became of the suite's gates.
+    pub(super) gates: GateLines,
+}
+
+/// What reports are made of.
+pub(super) struct Made {
+    /// Their files.
+    pub(super) outputs: Vec<Output>,
+    /// What the index needs of the run.
+    pub(super) digest: Digest,
+    /// What became of the suite's gates.
+    pub(super) gates: GateLines,
 }
 
 /// Reads a template; the name in errors is the one that was typed.
@@ -39,7 +53,11 @@ pub(super) fn write(
 ) -> Result<Written, Exit> {
     let unreadable = |_| Exit::Machine;
     let stored = open(folder).map_err(unreadable)?;
-    let (outputs, digest) = make(&stored, None, &Options::default()).map_err(unreadable)?;
+    let Made {
+        outputs,
+        digest,
+        gates,
+    } = make(&stored, None, &Options::default()).map_err(unreadable)?;
     for output in &outputs {
         save(&folder.join(output.file_name), &output.bytes)?;
     }
@@ -61,8 +79,8 @@ pub(super) fn write(
             template: template.cloned(),
         };
         match make(&stored, None, &options) {
-            Ok((own, _)) => {
-                for output in own {
+            Ok(own) => {
+                for output in own.outputs {
                     save(&report, &output.bytes)?;
                 }
             }
@@ -72,6 +90,7 @@ pub(super) fn write(
     let bad = |trial: &&Trial| !matches!(trial.outcome, Outcome::Valid);
     Ok(Written {
         report,
+        gates,
         bad_trials: stored.trials.iter().filter(bad).count(),
     })
 }
@@ -116,15 +135,19 @@ pub(super) fn with_input<T>(
     })
 }
 
-/// The reports as bytes, and what the index needs of the run.
+/// The reports as bytes, and what else is to be known of them.
 pub(super) fn make(
     stored: &Stored,
     baseline: Option<&Baseline>,
     options: &Options,
-) -> Result<(Vec<Output>, Digest), Exit> {
+) -> Result<Made, Exit> {
     with_input(stored, baseline, |input| {
         let outputs = render(input, options).map_err(|error| say_report_error(&error))?;
-        Ok((outputs, Digest::of(input)))
+        Ok(Made {
+            outputs,
+            digest: Digest::of(input),
+            gates: GateLines::of(input),
+        })
     })
 }
 

@@ -3,6 +3,7 @@
 
 use super::baseline::{Whose, older};
 use super::exit::Exit;
+use super::gates;
 use super::progress::Listener;
 use super::reports;
 use super::requirements;
@@ -33,7 +34,8 @@ Examples:
   hotlap run suites/quickstart.toml
   hotlap run suites/node-http.toml --profile quick --only compression=gzip
   hotlap run suites/quickstart.toml --resume
-  hotlap run suites/quickstart.toml --baseline latest")]
+  hotlap run suites/quickstart.toml --baseline latest
+  hotlap run suites/quickstart.toml --gate")]
 pub(super) struct RunArgs {
     /// Suite files, or folders of them
     #[arg(required = true, value_name = "SUITE")]
@@ -56,6 +58,9 @@ pub(super) struct RunArgs {
     /// End the run at the first trial that fails
     #[arg(long)]
     fail_fast: bool,
+    /// A gate of the suite that does not hold is exit code 3
+    #[arg(long)]
+    gate: bool,
     /// Say nothing but errors, and where the report is
     #[arg(long, short)]
     quiet: bool,
@@ -89,6 +94,9 @@ fn run_all(arguments: &RunArgs) -> Result<Exit, Exit> {
         None => planned(arguments)?,
     };
     let template = reports::template(arguments.template.as_deref())?;
+    if arguments.gate {
+        gates::refuse_none(works.iter().map(Work::spec))?;
+    }
     let _locks = locks(&works)?;
     let nofile = descriptors(&works)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -433,12 +441,14 @@ impl Sessions<'_> {
         if end == End::Interrupted {
             say_line("interrupted; what was measured is kept, and `--resume` goes on");
         }
-        Ok(match end {
+        let gates = gates::tell(&written.gates, self.arguments.gate, self.arguments.quiet);
+        let trials = match end {
             End::Interrupted => Exit::Interrupted,
             End::Aborted => Exit::TrialFailed,
             End::Complete if written.bad_trials > 0 => Exit::TrialFailed,
             End::Complete => Exit::Fine,
-        })
+        };
+        Ok(trials.max(gates))
     }
 }
 
@@ -453,10 +463,11 @@ fn begin(
     let versions = requirements::apply(&mut planned.spec, &planned.read.suite.folder, scratch)?;
     requirements::refuse_skips(&planned.spec, arguments.strict)?;
     refuse_budget(&planned.spec)?;
-    let cells = &planned.spec.cells;
-    let gated = cells.iter().any(|cell| !cell.gates.is_empty());
-    for note in not_applied(&planned.spec.run, gated) {
+    for note in not_applied(&planned.spec.run) {
         say_line(&format!("note: {note}"));
+    }
+    if arguments.gate {
+        gates::warn_of_regressions(&planned.spec, arguments.baseline.is_some());
     }
     let run = Run {
         format: FORMAT,

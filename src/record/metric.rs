@@ -1,7 +1,7 @@
 //! How each metric is read from a trial.
 
-use super::{Histogram, Load, Outcome, Told, Trial, Usage};
-use crate::metric::{Metric as Facts, REGISTRY};
+use super::{Histogram, Outcome, Timing, Told, Trial, Usage};
+use crate::metric::{Metric as Facts, REGISTRY, Unit};
 use std::ops::Deref;
 use std::sync::LazyLock;
 
@@ -34,11 +34,24 @@ impl Metric {
 
 /// The metric with this name.
 pub fn metric(name: &str) -> Option<&'static Metric> {
-    METRICS.iter().find(|metric| metric.name == name)
+    EVERY_METRIC.iter().find(|metric| metric.name == name)
 }
 
-/// Every metric that trials have figures of, in the order of columns.
+/// The unit of a metric of the registry, also of one that trials have no figure of.
+pub fn unit(name: &str) -> Option<Unit> {
+    crate::metric::find(name).map(|metric| metric.unit)
+}
+
+/// Every metric that trials have figures of, in the order of columns: each figure once.
 pub static METRICS: LazyLock<Vec<Metric>> = LazyLock::new(|| {
+    let columns = EVERY_METRIC
+        .iter()
+        .filter(|metric| !metric.name.starts_with(SERVICE));
+    columns.copied().collect()
+});
+
+/// The same and the names of service time, which in a closed loop are other names of what `latency_…` is.
+pub static EVERY_METRIC: LazyLock<Vec<Metric>> = LazyLock::new(|| {
     REGISTRY
         .iter()
         .filter_map(|facts| {
@@ -48,26 +61,27 @@ pub static METRICS: LazyLock<Vec<Metric>> = LazyLock::new(|| {
         .collect()
 });
 
+/// How the names of service time begin.
+const SERVICE: &str = "service_";
+
 /// Where the figure of a metric stands in a trial.
 fn reader(name: &str) -> Option<Read> {
     let read: Read = match name {
         "requests_per_second" => |trial| trial.load.as_ref()?.requests_per_second(),
-        "latency_mean" => |trial| match service(trial) {
-            Some(service) => service.mean_ns,
-            None => told(trial)?.mean_ns,
-        },
-        "latency_p50" => |trial| quantile(trial, 0.5),
-        "latency_p90" => |trial| quantile(trial, 0.9),
-        "latency_p95" => |trial| quantile(trial, 0.95),
-        "latency_p99" => |trial| quantile(trial, 0.99),
-        "latency_p99_9" => |trial| quantile(trial, 0.999),
-        "latency_max" => |trial| {
-            let max = match service(trial) {
-                Some(service) => service.max_ns,
-                None => told(trial)?.max_ns,
-            };
-            Some(max? as f64)
-        },
+        "latency_mean" => |trial| times(trial)?.mean(),
+        "latency_p50" => |trial| times(trial)?.quantile(0.5),
+        "latency_p90" => |trial| times(trial)?.quantile(0.9),
+        "latency_p95" => |trial| times(trial)?.quantile(0.95),
+        "latency_p99" => |trial| times(trial)?.quantile(0.99),
+        "latency_p99_9" => |trial| times(trial)?.quantile(0.999),
+        "latency_max" => |trial| times(trial)?.max(),
+        "service_mean" => |trial| service_times(trial)?.mean(),
+        "service_p50" => |trial| service_times(trial)?.quantile(0.5),
+        "service_p90" => |trial| service_times(trial)?.quantile(0.9),
+        "service_p95" => |trial| service_times(trial)?.quantile(0.95),
+        "service_p99" => |trial| service_times(trial)?.quantile(0.99),
+        "service_p99_9" => |trial| service_times(trial)?.quantile(0.999),
+        "service_max" => |trial| service_times(trial)?.max(),
         "connect_mean" => |trial| match &trial.load.as_ref()?.connect {
             Some(connect) => connect.mean_ns,
             None => told(trial)?.connect_mean_ns,
@@ -104,24 +118,57 @@ fn bytes(value: Option<u64>) -> Option<f64> {
     value.map(|bytes| bytes as f64)
 }
 
-fn service(trial: &Trial) -> Option<&Histogram> {
-    trial
-        .load
-        .as_ref()
-        .and_then(|load: &Load| load.service.as_ref())
+/// The times of a load's requests: seen one by one, or what an external generator told of them.
+#[derive(Clone, Copy)]
+enum Times<'t> {
+    Seen(&'t Histogram),
+    Told(&'t Told),
+}
+
+impl Times<'_> {
+    fn mean(self) -> Option<f64> {
+        match self {
+            Self::Seen(seen) => seen.mean_ns,
+            Self::Told(told) => told.mean_ns,
+        }
+    }
+
+    fn max(self) -> Option<f64> {
+        let max = match self {
+            Self::Seen(seen) => seen.max_ns,
+            Self::Told(told) => told.max_ns,
+        };
+        max.map(|ns| ns as f64)
+    }
+
+    fn quantile(self, share: f64) -> Option<f64> {
+        let ns = match self {
+            Self::Seen(seen) => seen.quantile(share),
+            Self::Told(told) => told.quantile(share),
+        };
+        ns.map(|ns| ns as f64)
+    }
+}
+
+fn times(trial: &Trial) -> Option<Times<'_>> {
+    let load = trial.load.as_ref()?;
+    match &load.service {
+        Some(seen) => Some(Times::Seen(seen)),
+        None => load.told.as_ref().map(Times::Told),
+    }
+}
+
+/// The same where it is service time, whole or in milliseconds.
+fn service_times(trial: &Trial) -> Option<Times<'_>> {
+    times(trial).filter(|times| match times {
+        Times::Seen(_) => true,
+        Times::Told(told) => matches!(told.timing, Timing::Service | Timing::WholeMilliseconds),
+    })
 }
 
 /// What an external generator told.
 fn told(trial: &Trial) -> Option<&Told> {
     trial.load.as_ref()?.told.as_ref()
-}
-
-fn quantile(trial: &Trial, q: f64) -> Option<f64> {
-    let ns = match service(trial) {
-        Some(service) => service.quantile(q),
-        None => told(trial)?.quantile(q),
-    };
-    ns.map(|ns| ns as f64)
 }
 
 fn seconds(nanos: u64) -> f64 {
@@ -131,4 +178,54 @@ fn seconds(nanos: u64) -> f64 {
 /// A rate, where its divisor is more than nothing.
 fn per(amount: f64, divisor: f64) -> Option<f64> {
     (divisor > 0.0).then(|| amount / divisor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{CellId, TrialId};
+    use crate::record::{Load, Quantile};
+
+    fn told_by(timing: Timing) -> Trial {
+        let id = TrialId {
+            cell: CellId("s@l#0".to_owned()),
+            repetition: 1,
+        };
+        let told = Told {
+            timing,
+            count: 5000,
+            mean_ns: Some(3.0),
+            mean_derived: false,
+            min_ns: None,
+            max_ns: Some(9),
+            quantiles: vec![Quantile { share: 0.99, ns: 7 }],
+            connect_mean_ns: None,
+        };
+        let mut trial = Trial::new(id, 1, 0);
+        trial.load = Some(Load {
+            told: Some(told),
+            ..Load::default()
+        });
+        trial
+    }
+
+    #[test]
+    fn service_time_is_latency_where_that_is_what_was_timed() {
+        let of = |name: &str, trial: &Trial| metric(name).unwrap().of(trial);
+        let plain = told_by(Timing::Service);
+        for part in ["mean", "p50", "p99", "max"] {
+            let latency = of(&format!("latency_{part}"), &plain);
+            assert_eq!(of(&format!("service_{part}"), &plain), latency, "{part}");
+        }
+        assert_eq!(of("service_p99", &plain), Some(7.0));
+        let corrected = told_by(Timing::Corrected);
+        assert_eq!(of("latency_p99", &corrected), Some(7.0));
+        assert_eq!(of("service_p99", &corrected), None);
+    }
+
+    #[test]
+    fn a_figure_has_one_column_and_nobody_reads_response_times_of_closed_loops() {
+        assert!(METRICS.iter().all(|one| !one.name.starts_with("service_")));
+        assert!(metric("response_p99").is_none());
+    }
 }

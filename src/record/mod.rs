@@ -18,7 +18,7 @@ pub use crate::metric::{Direction, Unit};
 pub use baseline::{Baseline, BaselineCell, check_column, other_unit};
 pub use histogram::{Histogram, HistogramError};
 pub use load::{ByteCounts, Connections, Counts, ErrorKind, Load};
-pub use metric::{METRICS, Metric, metric};
+pub use metric::{EVERY_METRIC, METRICS, Metric, metric, unit};
 pub use observed::{Answer, Arrival, Observed, Serving};
 pub use round::Round;
 pub use run::{End, Host, Pilot, Run, Session, SuiteFile};

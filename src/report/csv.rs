@@ -5,7 +5,7 @@
 
 use super::roles::{FIELDS, Field, has_several, of_trial};
 use super::rows::{bodies, effect_of, reasons};
-use super::{Input, ReportError, show, timing};
+use super::{Input, ReportError, gate, show, timing};
 use crate::record::{ErrorKind, Load, METRICS, Outcome, Proof, Trial};
 use crate::spec::{Cell, Spec};
 use crate::stats::{
@@ -45,11 +45,13 @@ pub(super) fn summary(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
             "effect_reason",
             "generator",
             "latency_timing",
+            "gates",
         ]
         .map(str::to_owned),
     );
     let cells = summarise(input.run, input.trials);
     let all = comparisons(input.run, &cells);
+    let judged = gate::judged(input, &cells);
     let rows = cells.iter().map(|cell| {
         let mut row = names(spec, cell.cell);
         row.extend(counts(cell));
@@ -60,6 +62,7 @@ pub(super) fn summary(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
             row.push(number(spread.map(|spread| spread.max)));
         }
         row.extend(compared(cell, &cells, &all));
+        row.push(gate::word(cell, &judged).to_owned());
         row
     });
     table(&head, rows)

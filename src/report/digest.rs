@@ -2,6 +2,7 @@
 //! each published report, since the records themselves are not committed.
 
 use super::Input;
+use super::gate::judged;
 use crate::ids::RunId;
 use crate::record::End;
 use crate::stats::{CellSummary, State, complete, summarise};
@@ -30,6 +31,12 @@ pub struct Digest {
     pub invalid: usize,
     /// Cells that could not run on this machine.
     pub skipped: usize,
+    /// Limits that cells are held to.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub gates: usize,
+    /// Those that fell.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub gates_fell: usize,
     /// Whether this is the whole suite: it ended by itself, every planned trial has a record,
     /// and nothing was selected. Only such a run is published.
     pub whole: bool,
@@ -40,6 +47,7 @@ impl Digest {
     pub fn of(input: &Input<'_>) -> Self {
         let run = input.run;
         let cells = summarise(run, input.trials);
+        let gates = judged(input, &cells);
         let count = |test: fn(&CellSummary<'_>) -> bool| cells.iter().filter(|c| test(c)).count();
         Self {
             run: run.id.clone(),
@@ -55,7 +63,14 @@ impl Digest {
             failed: count(|cell| cell.state == State::Failed),
             invalid: count(|cell| cell.state == State::Invalid),
             skipped: count(|cell| matches!(cell.state, State::Skipped(_))),
+            gates: gates.len(),
+            gates_fell: gates.iter().filter(|gate| gate.fell()).count(),
             whole: run.end == Some(End::Complete) && run.selection.is_empty() && complete(&cells),
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }

@@ -8,11 +8,15 @@ use super::show;
 use super::view::Finding;
 use crate::record::{End, Run};
 use crate::stats::{
-    CellSummary, Comparison, ENOUGH_TRIALS, Effect, Verdict, comparisons, effect, ratio,
+    CellSummary, Comparison, ENOUGH_TRIALS, Effect, Judgement, Verdict, comparisons, effect, ratio,
 };
 
 /// What must be known before a figure is read.
-pub(super) fn banners(run: &Run, cells: &[CellSummary<'_>]) -> Vec<(String, String)> {
+pub(super) fn banners(
+    run: &Run,
+    cells: &[CellSummary<'_>],
+    gates: &[Judgement<'_, '_>],
+) -> Vec<(String, String)> {
     let mut banners = Vec::new();
     let planned: usize = cells.iter().map(|cell| cell.planned).sum();
     let done: usize = cells.iter().map(|cell| cell.trials.len()).sum();
@@ -32,6 +36,11 @@ pub(super) fn banners(run: &Run, cells: &[CellSummary<'_>]) -> Vec<(String, Stri
                 run.id
             ),
         );
+    }
+    let fallen = gates.iter().filter(|gate| gate.fell()).count();
+    if fallen > 0 {
+        let all = show::plural(gates.len(), "gate");
+        add("Gates fell", format!("{fallen} of {all} (below)"));
     }
     if let Some(profile) = &run.spec.profile {
         let why = "not the suite's default, so not its usual figures";

@@ -2,6 +2,7 @@
 //! names are raw, and where there is no value there is null, with a reason where one is known.
 
 use super::baseline;
+use super::gate;
 use super::published;
 use super::roles;
 use super::rows::{bodies, effect_of, reasons, why_absent};
@@ -48,6 +49,7 @@ pub(super) fn report(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
         "metrics": METRICS.iter().map(entry).collect::<Map<_, _>>(),
         "cells": cells.iter().map(|cell| cell_json(run, cell, &cells, &compared)).collect::<Vec<_>>(),
         "since": input.baseline.map(|old| since_json::of(old, &baseline::of(input))),
+        "gates": gate::json(input, &gate::judged(input, &cells)),
         "notes": input.notes,
     });
     value.sort_all_objects();

@@ -9,6 +9,7 @@ mod csv;
 mod digest;
 mod effect;
 mod finding;
+mod gate;
 mod hint;
 mod json;
 mod markdown;
@@ -28,6 +29,7 @@ mod view;
 mod warmup;
 
 pub use digest::Digest;
+pub use gate::GateLines;
 pub use markdown::{escape, escape_html, fence};
 pub use since::SinceView;
 pub use view::View;

@@ -10,7 +10,12 @@ pub(super) const NONE: &str = "–";
 
 /// One figure with its unit, which no line break parts from it.
 pub(super) fn value(metric: &Metric, value: f64, digits: usize) -> String {
-    let shown = match metric.unit {
+    in_unit(metric.unit, value, digits)
+}
+
+/// The same of a figure in a unit.
+pub(super) fn in_unit(unit: Unit, value: f64, digits: usize) -> String {
+    let shown = match unit {
         Unit::PerSecond | Unit::PerCpuSecond => show_number(value, digits),
         Unit::Nanoseconds => show_seconds(value / 1e9),
         Unit::CpuSeconds => show_seconds(value),

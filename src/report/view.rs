@@ -5,6 +5,7 @@ use super::Input;
 use super::baseline;
 use super::caution::{self, Caution};
 use super::finding::{banners, findings};
+use super::gate::{self, GatesView};
 use super::method::{Fact, Recipe, facts, recipes, repeat};
 use super::naming::Naming;
 use super::prose::closed;
@@ -41,6 +42,8 @@ pub struct View {
     pub basis: Option<String>,
     /// What has become of everything since an earlier run, where the run is compared with one.
     pub since: Option<SinceView>,
+    /// What became of the limits of cells, where there are any.
+    pub gates: Option<GatesView>,
     /// The heads of the columns of names.
     pub name_columns: Vec<String>,
     /// Whether a row names only what departs from its baseline.
@@ -233,6 +236,7 @@ impl View {
         let bounded = cells.iter().any(|cell| !cell.bound.is_empty());
         let roles = roles::rows(&naming, &measured);
         let (findings, basis) = findings(run, &naming, &summaries);
+        let judged = gate::judged(input, &summaries);
         Self {
             title: run.spec.title.clone(),
             description: run
@@ -248,12 +252,13 @@ impl View {
                 .first()
                 .map(|s| s.started.clone())
                 .unwrap_or_default(),
-            banners: banners(run, &summaries),
+            banners: banners(run, &summaries, &judged),
             findings,
             basis,
             since: input
                 .baseline
                 .map(|old| SinceView::of(old, &baseline::of(input), false)),
+            gates: gate::view(input, &naming, &judged),
             name_columns: naming.columns(),
             merged_names: naming.is_merged(),
             uneven: cells.iter().any(|cell| cell.valid != cell.planned),

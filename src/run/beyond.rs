@@ -73,14 +73,10 @@ fn features(cell: &Cell) -> Vec<String> {
     what
 }
 
-/// What this version reads of a run as a whole and does not apply, in sentences. `gated` tells
-/// whether any cell has a limit.
-pub fn not_applied(run: &RunSettings, gated: bool) -> Vec<String> {
+/// What this version reads of a run as a whole and does not apply, in sentences.
+pub fn not_applied(run: &RunSettings) -> Vec<String> {
     let mut notes = Vec::new();
-    let asked = [
-        (gated, "`[[gates]]` decide nothing yet"),
-        (run.cpus.is_some(), "`cpus` are not set apart yet"),
-    ];
+    let asked = [(run.cpus.is_some(), "`cpus` are not set apart yet")];
     notes.extend(
         asked
             .into_iter()

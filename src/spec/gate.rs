@@ -13,7 +13,7 @@ pub struct Limit {
     /// The smallest value that holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<Bound>,
-    /// How much worse than the baseline run it may be, a share of 1.
+    /// How much worse it may be than it was: at another revision of the same run, or in an earlier run, a share of 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_regression: Option<f64>,
 }

@@ -1,15 +1,14 @@
 //! Whether two cells differ: the ratio of their figures with its interval, and what may be said of it.
 
 use super::exact::{holm, paired_p, unpaired_p};
+use super::power::constant;
 use super::summary::{Ratio, State, logs_of, ratio};
 use super::{CellSummary, ENOUGH_TRIALS, effect, generator_limited};
 use crate::record::Run;
 use crate::spec::RunSettings;
 
 /// The share of comparisons of equal cells that may name a difference, over all comparisons of a report.
-const LEVEL: f64 = 0.05;
-/// The constant of the sample size of paired trials, as in [`super::needed_trials`].
-const PAIRED: f64 = 15.7;
+pub(super) const LEVEL: f64 = 0.05;
 
 /// What may be said of a ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -119,7 +118,7 @@ fn compare<'c, 'a>(
             let both = f64::midpoint(variance(&mine), variance(&other));
             (unpaired_p(&mine, &other), both, mine.len().min(other.len()))
         };
-        let seen = could_have_seen(variance.sqrt(), n);
+        let seen = could_have_seen(variance.sqrt(), n, 1);
         let verdict = Verdict::NotShown {
             could_have_seen: seen.max(settings.min_effect),
         };
@@ -134,12 +133,13 @@ fn compare<'c, 'a>(
     Some((comparison, p))
 }
 
-/// The smallest change that is found in four of five runs of `n` trials that spread so much.
-fn could_have_seen(spread: f64, n: usize) -> f64 {
-    spread * (PAIRED / (n as f64 - 2.0)).sqrt()
+/// The smallest change that is found in four of five runs of `n` trials that spread so much, where so many
+/// `questions` are asked at once and each stands alone.
+pub(super) fn could_have_seen(spread: f64, n: usize, questions: usize) -> f64 {
+    spread * (constant(questions) / (n as f64 - 2.0)).sqrt()
 }
 
-fn variance(values: &[f64]) -> f64 {
+pub(super) fn variance(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

@@ -163,7 +163,7 @@ fn what_could_have_been_seen_is_found_in_four_of_five_runs() {
     let seen: Vec<f64> = (0..400)
         .map(|_| {
             let logs = logs(&pair(&mut source, 10, calm, 1.0, 0.0));
-            could_have_seen((variance(&logs) / 2.0).sqrt(), logs.len())
+            could_have_seen((variance(&logs) / 2.0).sqrt(), logs.len(), 1)
         })
         .collect();
     let middle = crate::stats::median(&seen).unwrap();

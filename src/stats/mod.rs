@@ -1,6 +1,6 @@
 //! What the trials of a cell say together: the median over repetitions with every value kept,
 //! ratios to the baseline, how many digits a figure carries, whether one trial's figures may
-//! count at all, and what they look like. All of it is arithmetic on records, without any I/O.
+//! count at all, what they look like, and which gates held. All of it is arithmetic on records, without any I/O.
 
 mod between;
 mod changed;
@@ -10,9 +10,11 @@ mod effect;
 mod enough;
 mod exact;
 mod figures;
+mod gate;
 mod hints;
 mod limits;
 mod power;
+mod regression;
 mod seen;
 mod steady;
 mod summary;
@@ -25,9 +27,11 @@ pub use effect::{Effect, Hidden, Pair, effect, pairs};
 pub use enough::{half_of, still_wide, wanting};
 pub use exact::{Interval, LEVEL, around_median, holm, paired, paired_p, unpaired, unpaired_p};
 pub use figures::{digits, median};
+pub use gate::{Judgement, Kind, Why, judge};
 pub use hints::{Hint, hints};
 pub use limits::generator_limited;
 pub use power::{findable_spread, least_trials, needed_trials};
+pub use regression::Old;
 pub use steady::{Beginning, Steadiness, least_steady, steadiness, steadiness_of};
 pub use summary::{
     CellSummary, ENOUGH_TRIALS, Ratio, Spread, State, Value, complete, ratio, summarise,

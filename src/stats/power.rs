@@ -51,13 +51,16 @@ pub(super) fn least_unpaired_p(n: usize, m: usize) -> f64 {
     2.0 / ways
 }
 
+/// With fewer values a side no interval of 95 % exists for two runs.
+const LEAST_UNPAIRED: usize = 4;
+
 /// The least values on either side with which the exact Mann–Whitney test can name one difference among so many
 /// `comparisons`, corrected after Holm.
 pub(super) fn least_unpaired(comparisons: usize) -> usize {
     // With so many the smallest p is below 10⁻³⁶.
     const MOST: usize = 64;
     let sure = |n: &usize| least_unpaired_p(*n, *n) * comparisons.max(1) as f64 <= 0.05;
-    (1..MOST).find(sure).unwrap_or(MOST)
+    (LEAST_UNPAIRED..MOST).find(sure).unwrap_or(MOST)
 }
 
 /// The change, as a share, that is found in four of five pairs of runs with `n` trials a side that spread by `spread`, where it is
@@ -74,10 +77,7 @@ pub(super) fn unpaired_change(spread: f64, n: usize, comparisons: usize) -> f64 
 /// The value that Student's t exceeds with probability `p` below a half (Abramowitz and Stegun, *Handbook of Mathematical
 /// Functions*, 26.2.23 and 26.7.5).
 fn student(p: f64, freedom: f64) -> f64 {
-    let t = (-2.0 * p.ln()).sqrt();
-    let above = t.mul_add(t.mul_add(0.010_328, 0.802_853), 2.515_517);
-    let below = t.mul_add(t.mul_add(t.mul_add(0.001_308, 0.189_269), 1.432_788), 1.0);
-    let z = t - above / below;
+    let z = upper_quantile(p);
     let parts = [
         (z.powi(3) + z) / 4.0,
         (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0,
@@ -88,6 +88,27 @@ fn student(p: f64, freedom: f64) -> f64 {
         divisor *= freedom;
         sum + part / divisor
     })
+}
+
+/// The constant of the sample size where so many `questions` are asked at once and one of them stands alone
+/// (Bonferroni, which is Holm's first step): 15.7 for one.
+pub(super) fn constant(questions: usize) -> f64 {
+    if questions <= 1 {
+        return PAIRED;
+    }
+    2.0 * (upper_quantile(0.025 / questions as f64) + POWER).powi(2)
+}
+
+/// The quantile of the normal distribution for a power of 80 %.
+const POWER: f64 = 0.842;
+
+/// The value that a normal variate exceeds with probability `p`, below a half, to 0.0005. Abramowitz and Stegun, *Handbook of
+/// Mathematical Functions* (1964), 26.2.23.
+fn upper_quantile(p: f64) -> f64 {
+    let t = (-2.0 * p.ln()).sqrt();
+    let above = 2.515_517 + t * (0.802_853 + t * 0.010_328);
+    let below = 1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308));
+    t - above / below
 }
 
 fn least() -> u32 {
@@ -142,5 +163,22 @@ mod tests {
         assert_eq!(least_trials(1), 6);
         assert_eq!(least_trials(25), 10);
         assert_eq!(least_trials(26), 11);
+    }
+
+    #[test]
+    fn two_runs_need_as_many_trials_as_their_test_can_tell() {
+        // 2 / C(8, 4) = 0.029, and 2 / C(10, 5) = 0.0079 is enough for 6 questions.
+        assert_eq!(least_unpaired(1), 4);
+        assert_eq!(least_unpaired(2), 5);
+        assert_eq!(least_unpaired(6), 5);
+        assert_eq!(least_unpaired(7), 6);
+    }
+
+    #[test]
+    fn more_questions_ask_for_more() {
+        assert!((upper_quantile(0.025) - 1.959_964).abs() < 5e-4);
+        assert!((upper_quantile(0.000_781_25) - 3.163_2).abs() < 1e-3);
+        assert!((constant(1) - 15.7).abs() < 1e-9);
+        assert!((constant(2) - 2.0 * (2.2414_f64 + 0.842).powi(2)).abs() < 0.02);
     }
 }

@@ -4,7 +4,7 @@
 use super::exact::{Interval, paired, unpaired};
 use super::figures::median;
 use crate::ids::TrialId;
-use crate::record::{METRICS, Outcome, Run, Trial};
+use crate::record::{EVERY_METRIC, Outcome, Run, Trial};
 use crate::spec::{Cell, Order, Skip};
 use std::collections::BTreeMap;
 
@@ -197,7 +197,7 @@ fn metrics(trials: &[&Trial]) -> BTreeMap<&'static str, Spread> {
             .iter()
             .filter(|trial| trial.outcome == Outcome::Valid)
     };
-    METRICS
+    EVERY_METRIC
         .iter()
         .filter_map(|metric| {
             let values = valid().filter_map(|trial| {
@@ -210,7 +210,10 @@ fn metrics(trials: &[&Trial]) -> BTreeMap<&'static str, Spread> {
             let values: Vec<Value> = values.collect();
             // Trials that lack a latency were the slower ones, or where a generator tells no short times the faster
             // ones: the others do not stand for the cell.
-            let selected = metric.name.starts_with("latency_") && values.len() < valid().count();
+            let is_time = ["latency_", "service_"]
+                .iter()
+                .any(|family| metric.name.starts_with(family));
+            let selected = is_time && values.len() < valid().count();
             (!selected).then_some(())?;
             Some((metric.name, Spread::of(values)?))
         })

@@ -859,7 +859,7 @@ pub(super) struct Limit {
     /// The smallest value that holds.
     #[schemars(extend("examples" = [1000]))]
     pub(super) min: Opt<Quantity>,
-    /// How much worse than the baseline run it may be.
+    /// How much worse it may be than it was: at another revision of the same run, or in an earlier run.
     #[schemars(example = &"5%")]
     #[schemars(extend("pattern" = shapes::POSITIVE_SHARE))]
     pub(super) max_regression: Opt<ShareText>,

@@ -11,6 +11,7 @@ mod command;
 mod compare;
 mod effect;
 mod figures;
+mod gates;
 mod generators;
 mod hints;
 mod kill;

@@ -349,7 +349,7 @@ fn figure_lines(out: &mut Lines, cell: &Cell) {
                 .map(|min| format!(" at least {}", bound(&limit.metric, min)));
             let worse = limit
                 .max_regression
-                .map(|share| format!(" at most {} % worse than the baseline run", share * 100.0));
+                .map(|share| format!(" at most {} % worse than it was", share * 100.0));
             let all: Vec<String> = [max, min, worse].into_iter().flatten().collect();
             format!("{}{}", limit.metric, all.join(","))
         })

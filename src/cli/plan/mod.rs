@@ -106,7 +106,6 @@ struct Notes {
     needs: Vec<Needs>,
     loads: Vec<String>,
     cells: Vec<Noted>,
-    gated: bool,
 }
 
 /// One of them.
@@ -135,7 +134,6 @@ impl Notes {
             self.loads.push(cell.load.clone());
             self.loads.len() - 1
         });
-        self.gated |= !cell.gates.is_empty();
         self.cells.push(Noted {
             needs,
             load,
@@ -170,8 +168,6 @@ struct Survey<'a> {
     comparisons: usize,
     /// How many cells a run would skip, since this version cannot carry them out.
     beyond: usize,
-    /// Whether any cell is held to a limit.
-    gated: bool,
 }
 
 /// What finding the length of the warm-up takes of the run.
@@ -283,7 +279,6 @@ fn survey<'a>(
         first: allot(&demands, None).into_iter().max().unwrap_or(0),
         auto: demands.iter().any(|demand| demand.auto && demand.most > 0),
         repetitions,
-        gated: notes.gated,
         machine,
     })
 }

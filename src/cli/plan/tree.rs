@@ -303,7 +303,7 @@ fn foot(survey: &Survey<'_>) -> String {
     for sentence in power(survey) {
         let _ = writeln!(out, "{sentence}");
     }
-    for note in crate::run::not_applied(&survey.head.run, survey.gated) {
+    for note in crate::run::not_applied(&survey.head.run) {
         let _ = writeln!(out, "note: {note}");
     }
     out

@@ -30,7 +30,7 @@ pub struct Limit {
     pub max: Option<Bound>,
     /// The smallest value that holds.
     pub min: Option<Bound>,
-    /// How much worse than the baseline run it may be, a share of 1.
+    /// How much worse it may be than it was: at another revision of the same run, or in an earlier run, a share of 1.
     pub max_regression: Option<f64>,
 }
 
