@@ -6,7 +6,8 @@ use super::progress::Listener;
 use super::reports;
 use super::requirements;
 use super::scratch::Scratch;
-use super::suites::{self, Planned, Selection, counted};
+use super::revisions;
+use super::suites::{self, Mistakes, Planned, Selection, counted};
 use super::terminal::{is_interactive, say_error, say_line, say_warning};
 use crate::host;
 use crate::ids::{RunId, hex};
@@ -30,6 +31,7 @@ const OTHER_DESCRIPTORS: u64 = 256;
 Examples:
   hotlap run suites/quickstart.toml
   hotlap run suites/node-http.toml --profile quick --only compression=gzip
+  hotlap run suites/api.toml --compare-with origin/main
   hotlap run suites/quickstart.toml --resume")]
 pub(super) struct RunArgs {
     /// Suite files, or folders of them
@@ -41,7 +43,7 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Go on with an unfinished run (the newest, or this one); its stored plan is used
-    #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "latest", conflicts_with_all = ["only", "skip", "repetitions", "generator", "seed"])]
+    #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "latest", conflicts_with_all = ["only", "skip", "repetitions", "generator", "seed", "compare_with"])]
     resume: Option<String>,
     /// Unmet requirements and warnings are errors
     #[arg(long)]
@@ -144,6 +146,14 @@ fn planned(arguments: &RunArgs) -> Result<Vec<Work>, Exit> {
         say_line("with --strict a warning is an error; nothing was started");
         return Err(Exit::Usage);
     }
+    let mut wrong = Mistakes::default();
+    for planned in &all {
+        wrong += revisions::mistakes(planned).show(&planned.read.source);
+    }
+    if wrong.any() {
+        wrong.sum_up("; nothing was started");
+        return Err(Exit::Usage);
+    }
     let mut missing: Vec<String> = all
         .iter()
         .flat_map(|planned| {
@@ -194,6 +204,14 @@ fn kept(arguments: &RunArgs, wanted: &str) -> Result<Vec<Work>, Exit> {
             say_warning(
                 "the suite file has changed since this run began; the run goes on with what it began with",
             );
+        }
+        let lost = revisions::lost(&stored.run.spec, &folder);
+        for reason in &lost {
+            say_error(reason);
+        }
+        if !lost.is_empty() {
+            say_line("the run cannot go on without what it compares; nothing was started");
+            return Err(Exit::Usage);
         }
         works.push(Work {
             suite: name,
