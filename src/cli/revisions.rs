@@ -180,7 +180,9 @@ impl Found {
         for needed in needs {
             let Some(commit) = &needed.commit else {
                 let reason = repository.commit(&needed.asked).await.err();
-                found.unknown.extend(reason.map(|reason| (needed.shown.clone(), reason)));
+                found
+                    .unknown
+                    .extend(reason.map(|reason| (needed.shown.clone(), reason)));
                 continue;
             };
             for path in needed.paths().filter_map(|path| repository.within(path)) {
@@ -199,7 +201,9 @@ impl Found {
     pub(super) fn wrong(&self, needed: &Needed) -> Option<String> {
         let Some(commit) = &needed.commit else {
             let reason = self.unknown.get(&needed.shown).cloned();
-            return Some(reason.unwrap_or_else(|| format!("there is no revision {}", needed.asked)));
+            return Some(
+                reason.unwrap_or_else(|| format!("there is no revision {}", needed.asked)),
+            );
         };
         let folder = |path: &String| self.lacks(needed, commit, path, Kind::Folder);
         let source = |path: &String| self.lacks(needed, commit, path, Kind::File);
@@ -311,7 +315,10 @@ fn place(suite: &Suite, cell: &Cell) -> Option<Range<usize>> {
         let toggles = suite.toggles.iter().filter(|toggle| !toggle.is_comparison);
         toggles.rev().find_map(|toggle| {
             let chosen = axis(&toggle.name.value)?;
-            let value = toggle.values.iter().find(|value| value.name.value == chosen)?;
+            let value = toggle
+                .values
+                .iter()
+                .find(|value| value.name.value == chosen)?;
             let revision = value.setting.revision.as_ref()?;
             Some(revision.span.clone())
         })
@@ -349,11 +356,12 @@ pub(super) fn lost(spec: &Spec, folder: &Path) -> Vec<String> {
 
 /// Makes the repository around a folder forget checkouts of runs that were killed. Returns how many.
 pub(super) fn forget_lost(folder: &Path) -> usize {
-    let forgotten = ask(async |scratch, program| {
-        match Repository::around(folder, scratch, program).await {
-            Ok(repository) => repository.forget_lost().await,
-            Err(_) => 0,
-        }
-    });
+    let forgotten =
+        ask(
+            async |scratch, program| match Repository::around(folder, scratch, program).await {
+                Ok(repository) => repository.forget_lost().await,
+                Err(_) => 0,
+            },
+        );
     forgotten.unwrap_or(0)
 }

@@ -5,8 +5,8 @@ use super::exit::Exit;
 use super::progress::Listener;
 use super::reports;
 use super::requirements;
-use super::scratch::Scratch;
 use super::revisions;
+use super::scratch::Scratch;
 use super::suites::{self, Mistakes, Planned, Selection, counted};
 use super::terminal::{is_interactive, say_error, say_line, say_warning};
 use crate::host;
@@ -470,6 +470,18 @@ fn resume(run: &Path, mut session: Session) -> Result<RunFolder, Exit> {
         .is_some_and(|host| *host != kept.run.host)
     {
         say_warning("this machine is not as it was when the run began; its trials may not compare");
+    }
+    let compares = kept
+        .run
+        .spec
+        .cells
+        .iter()
+        .any(|cell| cell.revision.is_some());
+    let last = kept.run.sessions.last();
+    if compares && last.is_some_and(|last| last.revision != session.revision) {
+        say_warning(
+            "the working tree is not the revision that it was when the run began; its trials may not compare",
+        );
     }
     records
         .add_session(session)

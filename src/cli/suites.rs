@@ -158,12 +158,11 @@ pub(super) fn plan(paths: &[PathBuf], selection: &Selection) -> Result<Vec<Plann
     let mut planned = Vec::new();
     let mut errors = Mistakes::default();
     for path in files(paths)? {
-        let resolved = read_to_plan(&path, selection).and_then(|read| {
-            match resolve(&read, selection) {
+        let resolved =
+            read_to_plan(&path, selection).and_then(|read| match resolve(&read, selection) {
                 Ok(spec) => Ok(Planned { read, spec }),
                 Err(wrong) => Err(wrong.show(&read.source)),
-            }
-        });
+            });
         match resolved {
             Ok(suite) => planned.push(suite),
             Err(count) => errors += count,

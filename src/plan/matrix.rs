@@ -124,7 +124,9 @@ impl<'a> Matrix<'a> {
                         .map(|(at, applies)| if *applies { *at } else { 0 })
                         .collect();
                     self.push(server, load, &base)?;
-                    let own = all.enumerate().filter(|(_, (toggle, _))| !toggle.is_comparison);
+                    let own = all
+                        .enumerate()
+                        .filter(|(_, (toggle, _))| !toggle.is_comparison);
                     for (at, (toggle, applies)) in own {
                         for value in upto(if *applies { toggle.values.len() } else { 0 }) {
                             if value != base[at] {

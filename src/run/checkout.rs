@@ -125,7 +125,8 @@ impl Checkouts {
     ) -> Result<Checkout, String> {
         let parent = parent(repository.top()).map_err(|error| error.to_string())?;
         let name = format!("{OURS}{}-{:016x}", std::process::id(), fastrand::u64(..));
-        let lock = hold(&parent, &name).map_err(|error| format!("{}: {error}", parent.display()))?;
+        let lock =
+            hold(&parent, &name).map_err(|error| format!("{}: {error}", parent.display()))?;
         let scratch = Scratch::make_at(&job.program, parent.join(name)).await;
         let scratch = scratch.map_err(|error| error.to_string())?;
         let tree = scratch

@@ -198,7 +198,9 @@ impl Making<'_> {
                     runtime: runtime.map_or("", String::as_str),
                     tools: &self.tools,
                     is_alone: !others.any(|other| {
-                        other.cwd == wanted.cwd && other.revision == wanted.revision && other != wanted
+                        other.cwd == wanted.cwd
+                            && other.revision == wanted.revision
+                            && other != wanted
                     }),
                 };
                 // What is built of a revision lies in its checkout, and goes with it.

@@ -111,7 +111,9 @@ impl Repository {
                 self.top.display()
             )
         };
-        if revision.trim().is_empty() || revision.starts_with('-') || revision.contains(['\n', '\0'])
+        if revision.trim().is_empty()
+            || revision.starts_with('-')
+            || revision.contains(['\n', '\0'])
         {
             return Err(format!("\"{revision}\" is not a revision"));
         }
@@ -221,7 +223,11 @@ pub async fn revision(folder: &Path, scratch: &Path, program: &GuardProgram) -> 
     };
     let words = ["rev-parse", "--short=7", "HEAD"];
     let head = git.run(&words, ASKED_WITHIN).await.ok()?;
-    let dirty = if git.has_changes().await.ok()? { DIRTY } else { "" };
+    let dirty = if git.has_changes().await.ok()? {
+        DIRTY
+    } else {
+        ""
+    };
     Some(format!("{}{dirty}", head.trim()))
 }
 

@@ -16,4 +16,5 @@ mod kill;
 mod life;
 mod making;
 mod publish;
+mod revisions;
 mod servers;

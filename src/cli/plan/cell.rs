@@ -7,7 +7,9 @@ use crate::cli::requirements::Needs;
 use crate::cli::terminal::{print, say_error, shown};
 use crate::metric::{self, Unit};
 use crate::run::beyond;
-use crate::spec::{Bound, Cell, Expect, Http, ProcessSpec, Ready, ReadyBy, Request, Skip, line, short_commit};
+use crate::spec::{
+    Bound, Cell, Expect, Http, ProcessSpec, Ready, ReadyBy, Request, Skip, line, short_commit,
+};
 use crate::units::{show_bytes, show_duration, show_seconds, write_duration};
 use std::fmt::Write as _;
 
@@ -137,9 +139,10 @@ fn lines(cell: &Cell, skip: Option<&Skip>, trials: &str) -> String {
         out.add("services", &cell.services.join(", "));
     }
     if let Some(revision) = &cell.revision {
-        let commit = cell.commit.as_deref().map_or_else(String::new, |commit| {
-            format!(" ({})", short_commit(commit))
-        });
+        let commit = cell
+            .commit
+            .as_deref()
+            .map_or_else(String::new, |commit| format!(" ({})", short_commit(commit)));
         out.add("revision", &format!("{revision}{commit}"));
     }
     for build in &cell.builds {

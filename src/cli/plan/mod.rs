@@ -7,8 +7,8 @@ mod json;
 mod tree;
 
 use super::exit::Exit;
-use super::revisions;
 use super::requirements::{Machine, Needs};
+use super::revisions;
 use super::suites::{self, Mistakes, Read, Selection};
 use super::terminal::{say_error, say_warning};
 use crate::plan::{Options, Plan, estimate};
@@ -70,10 +70,7 @@ fn plan(arguments: &PlanArgs) -> Result<(), Exit> {
 }
 
 /// The suites, when every mistake of every one of them has been shown, and what was noted of their cells.
-fn readable(
-    arguments: &PlanArgs,
-    options: &Options,
-) -> Result<Vec<(Read, Notes, Options)>, Exit> {
+fn readable(arguments: &PlanArgs, options: &Options) -> Result<Vec<(Read, Notes, Options)>, Exit> {
     let mut reads = Vec::new();
     let mut errors = Mistakes::default();
     for path in suites::files(&arguments.suites)? {

@@ -31,7 +31,10 @@ impl Suite {
                 "the suite {name} names revisions itself; run it without --compare-with"
             ));
         }
-        if ["{{", "{%", "{#"].iter().any(|mark| revision.contains(mark)) {
+        if ["{{", "{%", "{#"]
+            .iter()
+            .any(|mark| revision.contains(mark))
+        {
             return Err(format!("\"{revision}\" is not a revision"));
         }
         let started = self.servers.iter().filter(|server| server.url.is_none());
@@ -47,7 +50,10 @@ impl Suite {
             name: nowhere(AXIS),
             servers: (!all).then_some(servers),
             loads: None,
-            values: vec![value("base", revision, label), value("head", WORKTREE, WORKTREE)],
+            values: vec![
+                value("base", revision, label),
+                value("head", WORKTREE, WORKTREE),
+            ],
             is_comparison: true,
         });
         Ok(suite)
