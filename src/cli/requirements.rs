@@ -118,16 +118,14 @@ impl Machine {
             .filter(|requirement| needs.revision.is_none() || !is_file(requirement))
             .find_map(|requirement| self.findings.get(requirement)?.as_ref().err().cloned())
             .or_else(|| self.ungenerated(needs))
-            .or_else(|| match &needs.revision {
-                Some(needed) => {
+            .or_else(|| {
+                if let Some(needed) = &needs.revision {
                     let wrong = self.revisions.wrong(needed);
-                    wrong.or_else(|| self.revisions.unmet(needed)).map(skip)
+                    return wrong.or_else(|| self.revisions.unmet(needed)).map(skip);
                 }
-                None => {
-                    let mut folders = needs.folders.iter();
-                    let folder = folders.find(|folder| !self.folder.join(folder).is_dir())?;
-                    Some(skip(format!("there is no folder {folder}")))
-                }
+                let mut folders = needs.folders.iter();
+                let folder = folders.find(|folder| !self.folder.join(folder).is_dir())?;
+                Some(skip(format!("there is no folder {folder}")))
             })
     }
 

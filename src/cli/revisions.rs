@@ -10,6 +10,7 @@ use crate::run::{Kind, Repository, asked};
 use crate::spec::{Cell, Requirement, Spec, Text, WORKTREE, short_commit};
 use crate::suite::{self, Suite};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -186,10 +187,9 @@ impl Found {
                 continue;
             };
             for path in needed.paths().filter_map(|path| repository.within(path)) {
-                let at = (commit.clone(), path);
-                if !found.kinds.contains_key(&at) {
-                    let kind = repository.look(commit, &at.1).await;
-                    found.kinds.insert(at, kind);
+                if let Entry::Vacant(unknown) = found.kinds.entry((commit.clone(), path)) {
+                    let kind = repository.look(commit, &unknown.key().1).await;
+                    unknown.insert(kind);
                 }
             }
         }

@@ -1,7 +1,8 @@
 //! Revisions of a repository against each other: what is checked out and built for them, what is compared, and
 //! that the caller's repository is afterwards as it was.
 
-use crate::kit::{Outcome, Suite, python, quote, serving, without_python};
+use crate::kit::{Outcome, Suite, python, quote, serving, until, without_python};
+use hotlap::record::Step;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -298,6 +299,47 @@ fn an_interrupted_run_goes_on_with_the_commit_that_it_began_with() {
     assert_eq!(bodies.len(), 4);
     bodies.dedup();
     assert_eq!(bodies.len(), 1);
+}
+
+#[test]
+fn an_interrupted_build_leaves_no_checkout() {
+    if without_python() {
+        return;
+    }
+    let mark = "built-by-this-test";
+    let build = format!(
+        "build = [['sh', '-c', 'touch $0/{mark}; exec sleep 600', {}]]",
+        "'@'"
+    );
+    let suite = repository(WORD);
+    let build = build.replace('@', &suite.path().join("tmp").display().to_string());
+    let suite = app(suite, &build).argument("--compare-with").argument("v1");
+    let before = state(suite.path());
+    let running = suite.spawn();
+    let begun = running.suite.path().join("tmp").join(mark);
+    until("the build has begun", || begun.exists());
+    assert_eq!(worktrees(running.suite.path()), 2);
+    running.signal("INT");
+    let outcome = running.wait().exits(130);
+    fs::remove_file(begun).unwrap();
+    outcome.nothing_is_left();
+    assert_eq!(state(outcome.suite.path()), before, "{}", outcome.stderr);
+}
+
+#[test]
+fn a_build_that_fails_fails_the_trials_of_its_revision_alone() {
+    if without_python() {
+        return;
+    }
+    let build = "build = [['grep', '-q', 'two', 'word']]";
+    let suite = app(repository(WORD), build)
+        .argument("--compare-with")
+        .argument("v1");
+    let before = state(suite.path());
+    let outcome = suite.run().exits(1);
+    outcome.failed("app/revision=base", Step::Build);
+    outcome.valid("app/revision=head");
+    assert_eq!(state(outcome.suite.path()), before);
 }
 
 #[test]
