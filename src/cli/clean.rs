@@ -1,11 +1,14 @@
 //! `hotlap clean`: ends what earlier runs left alive because their guards were
 //! killed. Only processes that a guard wrote down, with pid, start time and the
-//! boot that they belong to, are ended. With `--caches` it empties the folder of
+//! boot that they belong to, are ended. Checkouts of revisions that nobody uses go too. With `--caches` it empties the folder of
 //! runtimes and builds, but for what a run uses.
 
 use super::exit::Exit;
+use super::revisions;
+use super::suites::counted;
 use super::terminal::{say_error, say_line};
 use crate::process::{end_leftover, leftovers};
+use crate::run::sweep;
 use crate::server::cache::Cache;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -76,10 +79,28 @@ pub(super) fn main(arguments: &CleanArgs) -> Exit {
     if !arguments.dry_run {
         say_line(&format!("{ended} processes were ended"));
     }
+    if !arguments.dry_run {
+        checkouts(&arguments.out);
+    }
     if arguments.caches {
         failed |= !empty(&Cache::find(), arguments.dry_run);
     }
     if failed { Exit::Machine } else { Exit::Fine }
+}
+
+/// Takes the checkouts of revisions away that runs left whose keepers were killed too, and makes the repository around
+/// the reports forget those that are gone.
+fn checkouts(out: &Path) {
+    let gone = sweep();
+    // Reports need not be there yet, and their folder is then beside this one.
+    let folder = if out.is_dir() { out } else { Path::new(".") };
+    let forgotten = revisions::forget_lost(folder);
+    if gone + forgotten > 0 {
+        say_line(&format!(
+            "{} of revisions that nobody uses were taken away",
+            counted(gone.max(forgotten), "checkout")
+        ));
+    }
 }
 
 /// Empties the cache; whether that went well.

@@ -16,6 +16,7 @@ mod progress;
 mod report;
 mod reports;
 mod requirements;
+mod revisions;
 mod run;
 mod schema;
 mod scratch;

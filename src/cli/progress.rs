@@ -6,6 +6,7 @@ use super::suites::counted;
 use super::terminal::{print, say_line, shown};
 use crate::record::{End, Outcome, Pilot};
 use crate::run::{Event, Live};
+use crate::spec::short_commit;
 use crate::units::{show_bytes, show_duration, show_number, show_seconds};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -99,6 +100,9 @@ fn lines(event: &Event) -> Vec<String> {
                 .as_ref()
                 .map_or_else(String::new, |line| format!(" ({line})"));
             vec![format!("skipped {cell}: {reason}{install}")]
+        }
+        Event::CheckedOut { revision, commit } => {
+            vec![format!("check out: {revision} ({})", short_commit(commit))]
         }
         Event::BuildStarted { commands } => vec![format!("build: {}", commands.join(" && "))],
         Event::BuildKept { commands } => {
@@ -330,6 +334,7 @@ impl Display {
             | Event::LeftBehind { .. }
             | Event::Killed { .. }
             | Event::Skipped { .. }
+            | Event::CheckedOut { .. }
             | Event::BuildStarted { .. }
             | Event::BuildKept { .. }
             | Event::RuntimeAwaited { .. } => {}

@@ -2,6 +2,7 @@
 //! with a reason and the line that mends it.
 
 use super::exit::Exit;
+use super::revisions::{Found, Needed};
 use super::terminal::{say_error, say_line};
 use crate::generator::{self, Missing, Tool};
 use crate::process::GuardProgram;
@@ -20,6 +21,8 @@ pub(super) struct Needs {
     folders: Vec<String>,
     /// The program that makes its load; none is the built-in generator.
     generator: Option<String>,
+    /// What must lie in its revision, where it is of one; then nothing need lie here.
+    revision: Option<Needed>,
 }
 
 impl Needs {
@@ -28,6 +31,7 @@ impl Needs {
             requires: cell.requires.clone(),
             folders: folders(cell).map(str::to_owned).collect(),
             generator: cell.work.generator.clone(),
+            revision: Needed::of(cell),
         }
     }
 
@@ -36,6 +40,7 @@ impl Needs {
         self.requires == cell.requires
             && self.generator == cell.work.generator
             && self.folders.iter().map(String::as_str).eq(folders(cell))
+            && self.revision == Needed::of(cell)
     }
 }
 
@@ -50,6 +55,8 @@ pub(super) struct Machine {
     findings: Findings,
     /// Load generators that are asked for.
     generators: BTreeMap<String, Result<Tool, Missing>>,
+    /// What lies in revisions.
+    revisions: Found,
     /// The suite's folder.
     folder: PathBuf,
 }
@@ -82,6 +89,9 @@ impl Machine {
         let program = GuardProgram::current();
         let findings = runtime.block_on(examine(requirements, &folder, scratch, &program));
         let env: Vec<(String, String)> = caller().into_iter().collect();
+        let of_revisions = needs.iter().filter_map(|needs| needs.revision.as_ref());
+        let revisions = Found::look(of_revisions, &folder, scratch, &program);
+        let revisions = runtime.block_on(revisions);
         let mut generators = BTreeMap::new();
         for name in names {
             let found = runtime.block_on(generator::find(name, &env, scratch, &program));
@@ -90,26 +100,32 @@ impl Machine {
         Ok(Self {
             findings,
             generators,
+            revisions,
             folder,
         })
     }
 
     /// Why what needs this cannot run on this machine, if so.
     pub(super) fn missing(&self, needs: &Needs) -> Option<Skip> {
+        let skip = |reason| Skip {
+            reason,
+            install: None,
+        };
+        let is_file = |one: &Requirement| matches!(one, Requirement::File { .. });
         needs
             .requires
             .iter()
+            .filter(|requirement| needs.revision.is_none() || !is_file(requirement))
             .find_map(|requirement| self.findings.get(requirement)?.as_ref().err().cloned())
             .or_else(|| self.ungenerated(needs))
             .or_else(|| {
-                let folder = needs
-                    .folders
-                    .iter()
-                    .find(|folder| !self.folder.join(folder).is_dir())?;
-                Some(Skip {
-                    reason: format!("there is no folder {folder}"),
-                    install: None,
-                })
+                if let Some(needed) = &needs.revision {
+                    let wrong = self.revisions.wrong(needed);
+                    return wrong.or_else(|| self.revisions.unmet(needed)).map(skip);
+                }
+                let mut folders = needs.folders.iter();
+                let folder = folders.find(|folder| !self.folder.join(folder).is_dir())?;
+                Some(skip(format!("there is no folder {folder}")))
             })
     }
 
@@ -165,6 +181,7 @@ pub(super) fn refuse_lost_generators(
         .map(|cell| Needs {
             requires: Vec::new(),
             folders: Vec::new(),
+            revision: None,
             ..Needs::of(cell)
         })
         .collect();

@@ -7,8 +7,9 @@ use super::gates;
 use super::progress::Listener;
 use super::reports;
 use super::requirements;
+use super::revisions;
 use super::scratch::Scratch;
-use super::suites::{self, Planned, Selection, counted};
+use super::suites::{self, Mistakes, Planned, Selection, counted};
 use super::terminal::{is_interactive, say_error, say_line, say_warning};
 use crate::host;
 use crate::ids::{RunId, hex};
@@ -33,6 +34,7 @@ const OTHER_DESCRIPTORS: u64 = 256;
 Examples:
   hotlap run suites/quickstart.toml
   hotlap run suites/node-http.toml --profile quick --only compression=gzip
+  hotlap run suites/api.toml --compare-with origin/main
   hotlap run suites/quickstart.toml --resume
   hotlap run suites/quickstart.toml --baseline latest
   hotlap run suites/quickstart.toml --gate")]
@@ -46,7 +48,7 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Go on with an unfinished run (the profile's newest, or this one) by its stored plan
-    #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "latest", conflicts_with_all = ["baseline", "only", "skip", "repetitions", "generator", "budget", "seed"])]
+    #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "latest", conflicts_with_all = ["baseline", "only", "skip", "repetitions", "generator", "budget", "seed", "compare_with"])]
     resume: Option<String>,
     /// Compare with this run in the report: its folder, its id, a file, or `latest`, the newest
     /// complete one of the suite and profile
@@ -159,6 +161,14 @@ fn planned(arguments: &RunArgs) -> Result<Vec<Work>, Exit> {
         say_line("with --strict a warning is an error; nothing was started");
         return Err(Exit::Usage);
     }
+    let mut wrong = Mistakes::default();
+    for planned in &all {
+        wrong += revisions::mistakes(planned).show(&planned.read.source);
+    }
+    if wrong.any() {
+        wrong.sum_up("; nothing was started");
+        return Err(Exit::Usage);
+    }
     let mut missing: Vec<String> = all
         .iter()
         .flat_map(|planned| {
@@ -227,6 +237,14 @@ fn kept(arguments: &RunArgs, wanted: &str) -> Result<Vec<Work>, Exit> {
             say_warning(
                 "the suite file has changed since this run began; the run goes on with what it began with",
             );
+        }
+        let lost = revisions::lost(&stored.run.spec, &folder);
+        for reason in &lost {
+            say_error(reason);
+        }
+        if !lost.is_empty() {
+            say_line("the run cannot go on without what it compares; nothing was started");
+            return Err(Exit::Usage);
         }
         works.push(Work {
             suite: name,
@@ -514,6 +532,18 @@ fn resume(run: &Path, mut session: Session) -> Result<RunFolder, Exit> {
         .is_some_and(|host| *host != kept.run.host)
     {
         say_warning("this machine is not as it was when the run began; its trials may not compare");
+    }
+    let compares = kept
+        .run
+        .spec
+        .cells
+        .iter()
+        .any(|cell| cell.revision.is_some());
+    let last = kept.run.sessions.last();
+    if compares && last.is_some_and(|last| last.revision != session.revision) {
+        say_warning(
+            "the working tree is not the revision that it was when the run began; its trials may not compare",
+        );
     }
     records
         .add_session(session)

@@ -2,6 +2,7 @@
 //! narrow them, and the diagnostics of each.
 
 use super::exit::Exit;
+use super::revisions;
 use super::terminal::{say, say_error, say_line, style};
 use crate::diagnostic::{Diagnostic, Severity, SourceText, render};
 use crate::generator;
@@ -38,13 +39,16 @@ pub(super) struct Selection {
     /// Fit the whole run into this time: every cell gives up the same share of its trials (30m, 8h)
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) budget: Option<Duration>,
+    /// The same suite at another revision too (a branch, a tag, a commit), with which the working tree is compared
+    #[arg(long, value_name = "REV")]
+    pub(super) compare_with: Option<String>,
     /// Where the shuffle of trials starts; a report names the one that it had
     #[arg(long, value_name = "N")]
     pub(super) seed: Option<u64>,
 }
 
 impl Selection {
-    /// What `--only` and `--skip` said, as it was typed.
+    /// What makes a run another than that of the suite, as it was typed.
     pub(super) fn narrowing(&self) -> Vec<String> {
         let typed = |flag: &str, pairs: &[(String, String)]| -> Vec<String> {
             pairs
@@ -59,6 +63,8 @@ impl Selection {
                 .iter()
                 .map(|name| format!("--generator {name}")),
         );
+        let compared = self.compare_with.iter();
+        all.extend(compared.map(|typed| format!("--compare-with {}", shell_words::quote(typed))));
         all
     }
 
@@ -71,6 +77,7 @@ impl Selection {
             generator: self.generator.clone(),
             budget: self.budget,
             seed: self.seed,
+            commits: BTreeMap::new(),
             random_seed: fastrand::u64(1..1_000_000),
             // A variable that is not Unicode cannot be meant by a template.
             env: std::env::vars_os()
@@ -165,10 +172,11 @@ pub(super) fn plan(paths: &[PathBuf], selection: &Selection) -> Result<Vec<Plann
     let mut planned = Vec::new();
     let mut errors = Mistakes::default();
     for path in files(paths)? {
-        let resolved = read(&path).and_then(|read| match resolve(&read, selection) {
-            Ok(spec) => Ok(Planned { read, spec }),
-            Err(wrong) => Err(wrong.show(&read.source)),
-        });
+        let resolved =
+            read_to_plan(&path, selection).and_then(|read| match resolve(&read, selection) {
+                Ok(spec) => Ok(Planned { read, spec }),
+                Err(wrong) => Err(wrong.show(&read.source)),
+            });
         match resolved {
             Ok(suite) => planned.push(suite),
             Err(count) => errors += count,
@@ -179,6 +187,13 @@ pub(super) fn plan(paths: &[PathBuf], selection: &Selection) -> Result<Vec<Plann
     }
     errors.sum_up("; nothing was started");
     Err(Exit::Usage)
+}
+
+/// Reads one suite as it is to be planned: with the axis of `--compare-with`, where that was typed.
+pub(super) fn read_to_plan(path: &Path, selection: &Selection) -> Result<Read, Mistakes> {
+    let mut read = read(path)?;
+    revisions::compare(&mut read, selection)?;
+    Ok(read)
 }
 
 /// Reads one suite and shows what is wrong with it.
@@ -234,7 +249,7 @@ impl Mistakes {
     }
 
     /// Errors that are about no place in a suite.
-    fn without_a_code(count: usize) -> Self {
+    pub(super) fn without_a_code(count: usize) -> Self {
         Self { count, first: None }
     }
 
@@ -301,7 +316,9 @@ impl Wrong {
 /// Resolves every cell of a suite.
 pub(super) fn resolve(read: &Read, selection: &Selection) -> Result<Spec, Wrong> {
     let mut cells = Vec::new();
-    let mut looked = look(read, &selection.options(), |cell| cells.push(cell))?;
+    let mut options = selection.options();
+    revisions::pin(read, &mut options);
+    let mut looked = look(read, &options, |cell| cells.push(cell))?;
     looked.head.cells = cells;
     Ok(looked.head)
 }
@@ -376,6 +393,10 @@ struct Disk {
 impl Disk {
     /// Notes what a cell expects.
     fn add(&mut self, cell: &Cell) {
+        // What a revision has need not lie here.
+        if cell.revision.is_some() {
+            return;
+        }
         let mut is_new = false;
         for process in &cell.processes {
             let Some(cwd) = process.cwd.as_literal() else {

@@ -46,6 +46,26 @@ pub(super) struct Positions {
 }
 
 impl Positions {
+    /// The baseline of the cells that are compared: that of the suite, or the first value of the axis that is there
+    /// for a comparison, and all else as in the cell itself.
+    pub(super) fn compared(suite: &Suite, run: &Run) -> Self {
+        let named: Vec<bool> = suite
+            .toggles
+            .iter()
+            .map(|toggle| toggle.is_comparison)
+            .collect();
+        if !named.contains(&true) {
+            return Self::of(suite, run);
+        }
+        Self {
+            server: 0,
+            names_server: false,
+            load: None,
+            toggles: vec![0; named.len()],
+            named,
+        }
+    }
+
     pub(super) fn of(suite: &Suite, run: &Run) -> Self {
         let selector = run.baseline.as_ref().map(|baseline| &baseline.value);
         let named = |axis: &str| {

@@ -10,7 +10,7 @@ use super::process::Started;
 use super::render::{Asker, Renderer, mistake};
 use super::{Options, figure, tools};
 use crate::diagnostic::Diagnostic;
-use crate::spec::{self, Cell, Symbol, Text};
+use crate::spec::{self, Cell, Symbol, Text, WORKTREE};
 use crate::suite::{self, At, Command, Profile, Run, Setting, Suite, Template};
 use std::ops::Range;
 
@@ -134,14 +134,27 @@ impl<'a> Expansion<'_, 'a> {
         revision: Slot<'a, String>,
     ) -> Cell {
         let names = self.names;
+        if let Some(chosen) = revision {
+            self.is_started(chosen.what);
+        }
         let revision = revision.map(|chosen| self.text(chosen.what, chosen.layer));
-        let revision = revision.filter(|text| text.as_literal() != Some("worktree"));
+        let revision = revision.filter(|text| text.as_literal() != Some(WORKTREE));
+        let commits = &self.common.options.commits;
+        let known = revision.as_ref().map_or_else(
+            || commits.get(WORKTREE),
+            |revision| commits.get(&revision.to_string()),
+        );
+        let commit = known.cloned();
+        // A name may be another commit tomorrow, and the cell then is another one. What lies there has no commit.
+        let pinned = revision.as_ref().zip(commit.as_ref());
+        let pinned = pinned.map(|(_, commit)| Text::literal(commit));
+        let made_of = pinned.as_ref().or(revision.as_ref());
         let work = self.work(load, settings);
-        let parts = self.parts(started, revision.as_ref(), &work);
+        let parts = self.parts(started, made_of, &work);
         let identity = parts.identity(
             self.common.base,
             super::cpus(self.common.run),
-            revision.as_ref(),
+            made_of,
             &work,
         );
         let (variant, id) = super::identity::ids(names, &identity, &mut self.renderer.room);
@@ -155,6 +168,7 @@ impl<'a> Expansion<'_, 'a> {
             load_label: names.load.label.clone(),
             baseline: None,
             revision,
+            commit,
             requires: parts.requires,
             builds: parts.builds,
             services: parts.services,
@@ -172,6 +186,23 @@ impl<'a> Expansion<'_, 'a> {
             published: self.common.figures.published(names),
             skip: None,
         }
+    }
+
+    /// A server that already runs is of no revision.
+    fn is_started(&mut self, revision: &Template) {
+        let server = self.names.server;
+        if server.url.is_none() || revision.value == WORKTREE {
+            return;
+        }
+        self.mistakes.push(
+            Diagnostic::error(
+                suite::NO_EFFECT,
+                "`revision` changes nothing for a server that already runs",
+                revision.span.clone(),
+            )
+            .and(server.name.span.clone(), "this one has a `url`")
+            .help("give the toggle `servers = […]` with those that are started"),
+        );
     }
 
     /// Renders a template of this cell; what is wrong is the caller's to say.

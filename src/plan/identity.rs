@@ -14,6 +14,7 @@ pub(super) struct Identity<'a> {
     /// Pauses and sampling are the run's and in its record; the CPUs that a server may use are the cell's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cpus: Option<CpuShares>,
+    /// Its commit, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) revision: Option<&'a Text>,
     pub(super) builds: &'a [Build],

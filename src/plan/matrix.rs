@@ -48,6 +48,7 @@ impl<'a> Matrix<'a> {
         if !useless.is_empty() {
             return Err(useless);
         }
+        matrix.compare()?;
         matrix.select(options);
         Ok(matrix)
     }
@@ -106,7 +107,7 @@ impl<'a> Matrix<'a> {
                 Combine::All => {
                     let values: Vec<Vec<u32>> = all
                         .map(|(toggle, applies)| {
-                            if *applies {
+                            if *applies && !toggle.is_comparison {
                                 upto(toggle.values.len())
                             } else {
                                 vec![0]
@@ -123,7 +124,10 @@ impl<'a> Matrix<'a> {
                         .map(|(at, applies)| if *applies { *at } else { 0 })
                         .collect();
                     self.push(server, load, &base)?;
-                    for (at, (toggle, applies)) in all.enumerate() {
+                    let own = all
+                        .enumerate()
+                        .filter(|(_, (toggle, _))| !toggle.is_comparison);
+                    for (at, (toggle, applies)) in own {
                         for value in upto(if *applies { toggle.values.len() } else { 0 }) {
                             if value != base[at] {
                                 let mut departure = base.clone();
@@ -132,6 +136,27 @@ impl<'a> Matrix<'a> {
                             }
                         }
                     }
+                }
+            }
+        }
+        self.cells.sort();
+        Ok(())
+    }
+
+    /// Makes each cell with each value of the axis that is there for a comparison.
+    fn compare(&mut self) -> Result<(), Vec<Diagnostic>> {
+        let suite = self.suite;
+        for (at, toggle) in suite.toggles.iter().enumerate() {
+            if !toggle.is_comparison {
+                continue;
+            }
+            for cell in std::mem::take(&mut self.cells) {
+                let (server, load) = ends(&cell);
+                let applies = self.applies(server, load)[at];
+                let mut toggles = cell[1..=suite.toggles.len()].to_vec();
+                for value in upto(if applies { toggle.values.len() } else { 1 }) {
+                    toggles[at] = value;
+                    self.push(server, load, &toggles)?;
                 }
             }
         }

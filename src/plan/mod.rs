@@ -57,6 +57,9 @@ pub struct Options {
     pub random_seed: u64,
     /// The caller's environment, for `{{ env.NAME }}`.
     pub env: BTreeMap<String, String>,
+    /// The full commits of revisions, by what a cell's [`Cell::revision`] shows as text; that of the working tree, by
+    /// `worktree`. A revision that is not among them has no commit yet.
+    pub commits: BTreeMap<String, String>,
 }
 
 /// Why there is no plan.
@@ -125,7 +128,7 @@ impl<'a> Plan<'a> {
         let figures = Figures::new(suite, &run);
         let matrix =
             Matrix::new(suite, profile, &run, options, &figures).map_err(PlanError::Suite)?;
-        let positions = Positions::of(suite, &run);
+        let positions = Positions::compared(suite, &run);
         let baselines = (0..matrix.len())
             .map(|cell| {
                 let baseline = matrix.baseline(&positions, cell)?;

@@ -55,10 +55,16 @@ impl Scratch {
     /// meanwhile, nothing stays behind.
     pub async fn make(program: &GuardProgram, copy: Option<PathBuf>) -> Result<Self, ScratchError> {
         let name = format!("hotlap-{}-{:016x}", std::process::id(), fastrand::u64(..));
-        let keep = Keep {
-            path: std::env::temp_dir().join(name),
-            copy,
-        };
+        let path = std::env::temp_dir().join(name);
+        Self::kept(program, Keep { path, copy }).await
+    }
+
+    /// The same, empty, at a path of the caller's choice, which is not there yet.
+    pub async fn make_at(program: &GuardProgram, path: PathBuf) -> Result<Self, ScratchError> {
+        Self::kept(program, Keep { path, copy: None }).await
+    }
+
+    async fn kept(program: &GuardProgram, keep: Keep) -> Result<Self, ScratchError> {
         let program = program.clone();
         // Whoever gives up waiting drops what the thread gives back.
         tokio::task::spawn_blocking(move || Self::make_now(&program, &keep))

@@ -157,6 +157,7 @@ fn of_run(input: &Input<'_>, cells: &[CellSummary<'_>]) -> Vec<String> {
     {
         said.push("The repository had changes that no revision holds.".to_owned());
     }
+    said.extend(moved(input));
     said.extend(input.notes.iter().cloned());
     said
 }
@@ -207,6 +208,24 @@ fn wide(run: &Run, naming: &Naming<'_>, cells: &[CellSummary<'_>]) -> Vec<Cautio
             ),
         })
         .collect()
+}
+
+/// Where revisions are compared, the working tree must be the same in every session.
+fn moved(input: &Input<'_>) -> Option<String> {
+    let run = input.run;
+    run.spec.cells.iter().find(|cell| cell.revision.is_some())?;
+    let seen: BTreeSet<&str> = run
+        .sessions
+        .iter()
+        .filter_map(|session| session.revision.as_deref())
+        .collect();
+    (seen.len() > 1).then(|| {
+        let seen: Vec<&str> = seen.into_iter().collect();
+        format!(
+            "The working tree moved between sessions ({}): what is called `worktree` is not one revision.",
+            seen.join(", ")
+        )
+    })
 }
 
 fn is_loopback(cell: &Cell) -> bool {

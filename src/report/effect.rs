@@ -1,6 +1,6 @@
 //! What a report says of toggles whose effect nobody has seen.
 
-use crate::spec::Cell;
+use crate::spec::{Cell, short_commit};
 use crate::stats::{Effect, Hidden, Pair, effect};
 
 /// What must be known of two cells that look the same from outside; none where they do not, or nothing is known.
@@ -13,8 +13,15 @@ pub(super) fn caution(pair: Pair<'_, '_>) -> Option<String> {
         choice.map(|choice| format!("{} {}", choice.toggle, choice.label))
     };
     let (of, to) = (named(pair.of.cell)?, named(pair.to.cell)?);
+    if pair.of.cell.is_same_revision(pair.to.cell) == Some(true) {
+        let commit = pair.of.cell.commit.as_deref().map(short_commit)?;
+        return Some(format!(
+            "{of} and {to} are the same revision ({commit}, no tracked file changed): whatever lies between their \
+             figures is chance, unless files differ that git does not track."
+        ));
+    }
     match effect(pair.of, pair.to) {
-        Effect::Unknown | Effect::Proved | Effect::Seen(_) => None,
+        Effect::Unknown | Effect::Proved | Effect::Seen(_) | Effect::SameRevision => None,
         Effect::OnlyConfigured(hidden) => Some(format!(
             "{of} and {to} differ in {}, and in nothing that can be seen from outside: {}. An \"expect\" would \
              prove the effect.",

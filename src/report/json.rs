@@ -3,6 +3,7 @@
 
 use super::baseline;
 use super::gate;
+use super::method::compared_revisions;
 use super::published;
 use super::roles;
 use super::rows::{bodies, effect_of, reasons, why_absent};
@@ -11,6 +12,7 @@ use super::timing;
 use super::warmup;
 use super::{Digest, Input, ReportError};
 use crate::record::{Direction, ErrorKind, FORMAT, METRICS, Metric, Run};
+use crate::spec::DIRTY;
 use crate::stats::{
     CellSummary, Comparison, ENOUGH_TRIALS, Effect, Spread, Steadiness, Verdict, comparisons,
     effect, least_steady, ratio, summarise,
@@ -52,6 +54,9 @@ pub(super) fn report(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
         "gates": gate::json(input, &gate::judged(input, &cells)),
         "notes": input.notes,
     });
+    if let (Some(report), Some(revisions)) = (value.as_object_mut(), revisions(run)) {
+        report.insert("revisions".to_owned(), revisions);
+    }
     value.sort_all_objects();
     bytes(&value)
 }
@@ -62,6 +67,18 @@ pub(super) fn bytes(value: &Value) -> Result<Vec<u8>, ReportError> {
         .map_err(|error| ReportError::Serialise(error.to_string()))?;
     bytes.push(b'\n');
     Ok(bytes)
+}
+
+/// The revisions that cells are made from, where any is named: how the suite names it, its full commit, and whether
+/// tracked files had changes.
+fn revisions(run: &Run) -> Option<Value> {
+    let all = compared_revisions(run);
+    let one = |(name, commit): &(String, Option<String>)| {
+        let clean = commit.as_ref().map(|commit| commit.trim_end_matches(DIRTY));
+        let dirty = commit.as_ref().map(|commit| commit.ends_with(DIRTY));
+        json!({ "name": name, "commit": clean, "dirty": dirty })
+    };
+    (!all.is_empty()).then(|| all.iter().map(one).collect())
 }
 
 fn entry(metric: &Metric) -> (String, Value) {
@@ -90,7 +107,7 @@ fn cell_json(
             )
         })
         .collect();
-    json!({
+    let mut value = json!({
         "id": spec.id,
         "variant": spec.variant,
         "server": { "name": spec.server, "label": spec.server_label },
@@ -123,7 +140,11 @@ fn cell_json(
         "verdict": verdict(cell, compared),
         "roles": roles::json(cell),
         "published": published::json(cell),
-    })
+    });
+    if let (Some(object), Some(commit)) = (value.as_object_mut(), &spec.commit) {
+        object.insert("commit".to_owned(), json!(commit));
+    }
+    value
 }
 
 /// Failed requests of the valid trials, by kind.

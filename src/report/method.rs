@@ -4,7 +4,7 @@
 use super::naming::Naming;
 use super::{Input, show, warmup};
 use crate::record::{Host, Run, Trial};
-use crate::spec::{Amount, Cell, LoadSpec, Order, ProcessSpec};
+use crate::spec::{Amount, Cell, LoadSpec, Order, ProcessSpec, WORKTREE, short_commit};
 use crate::units::{show_bytes, show_duration, show_number, show_seconds, write_duration};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -49,6 +49,7 @@ pub(super) fn facts(run: &Run, input: &Input<'_>) -> Vec<Fact> {
         "Revision",
         Some(distinct(revisions)).filter(|text| !text.is_empty()),
     );
+    add("Revisions", told_revisions(run));
     add("Order", Some(order(run)));
     add("Warm-up", Some(warmup::fact(run)));
     add("Timing", Some(timing(run)));
@@ -101,6 +102,35 @@ fn distinct<'a>(values: impl Iterator<Item = &'a str>) -> String {
     let mut seen = BTreeSet::new();
     let kept: Vec<&str> = values.filter(|value| seen.insert(*value)).collect();
     kept.join(", ")
+}
+
+/// Which commit each revision was that cells are made from, in file order; none where no cell is of one.
+fn told_revisions(run: &Run) -> Option<String> {
+    let all = compared_revisions(run);
+    let told = |(name, commit): &(String, Option<String>)| match commit {
+        Some(commit) => format!("{name} {}", short_commit(commit)),
+        None => name.clone(),
+    };
+    (!all.is_empty()).then(|| all.iter().map(told).collect::<Vec<_>>().join(", "))
+}
+
+/// The revisions that cells are made from, as the suite names them, each once and with its full commit; what lies
+/// there is `worktree`. Empty where no cell is of a revision.
+pub(super) fn compared_revisions(run: &Run) -> Vec<(String, Option<String>)> {
+    let cells = &run.spec.cells;
+    let mut all: Vec<(String, Option<String>)> = Vec::new();
+    if cells.iter().all(|cell| cell.revision.is_none()) {
+        return all;
+    }
+    for cell in cells.iter().filter(|cell| cell.url.is_none()) {
+        let name = cell.revision.as_ref();
+        let name = name.map_or_else(|| WORKTREE.to_owned(), ToString::to_string);
+        let one = (name, cell.commit.clone());
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    all
 }
 
 fn order(run: &Run) -> String {
@@ -210,6 +240,12 @@ pub(super) fn recipes(run: &Run, naming: &Naming<'_>) -> Vec<Recipe> {
 
 fn commands(cell: &Cell) -> String {
     let mut out = String::new();
+    if let Some(revision) = &cell.revision {
+        let commit = cell.commit.as_deref().map_or_else(String::new, |commit| {
+            format!(", commit {}", short_commit(commit))
+        });
+        let _ = writeln!(out, "# in a checkout of {revision}{commit}");
+    }
     for build in &cell.builds {
         for command in &build.commands {
             let words: Vec<String> = command.iter().map(ToString::to_string).collect();

@@ -30,15 +30,12 @@ fn by_its_generator(cell: &Cell) -> Option<String> {
 
 fn features(cell: &Cell) -> Vec<String> {
     let work = &cell.work;
-    let of_processes = [
-        (
-            cell.url
-                .as_ref()
-                .is_some_and(|url| url.starts_with("https:")),
-            "TLS",
-        ),
-        (cell.revision.is_some(), "revisions"),
-    ];
+    let of_processes = [(
+        cell.url
+            .as_ref()
+            .is_some_and(|url| url.starts_with("https:")),
+        "TLS",
+    )];
     let of_loads = [
         (!work.mix.is_empty(), "mixes of requests"),
         (work.request.body_file.is_some(), "`body_file`"),

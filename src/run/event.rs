@@ -41,6 +41,13 @@ pub enum Event {
         /// The line that mends it.
         install: Option<String>,
     },
+    /// A revision is checked out.
+    CheckedOut {
+        /// As the suite calls it.
+        revision: String,
+        /// Its full commit.
+        commit: String,
+    },
     /// A server is made from its sources.
     BuildStarted {
         /// The commands.
@@ -152,7 +159,7 @@ pub enum Event {
         /// Which, in a sentence.
         what: String,
     },
-    /// A cancelled trial has left something that could not be ended.
+    /// A cancelled trial has left something that could not be ended, or a run a folder that could not be removed.
     LeftBehind {
         /// What, in a sentence.
         what: String,

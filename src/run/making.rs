@@ -1,13 +1,14 @@
 //! What is made and asked before the first trial: runtimes, each distinct build,
 //! and the version of each server and service.
 
+use super::checkout::Checkouts;
 use super::event::Event;
 use super::runner::{Job, RunError, remaining};
 use crate::process::hide;
 use crate::server::build::{self, BuildError, Built, Circumstances, Workshop};
 use crate::server::cache::Cache;
 use crate::server::requirement::probe;
-use crate::server::{caller, runtime, secrets};
+use crate::server::{Ground, caller, runtime, secrets};
 use crate::spec::{self, Build, Cell, Choice, Fill, Planned, Runtime, Service, Spec, Text};
 use crate::store::{RunFolder, StoreError};
 use std::collections::{BTreeMap, HashMap};
@@ -45,11 +46,16 @@ fn runtimes_of<'a>(cell: &'a Cell, spec: &'a Spec) -> impl Iterator<Item = &'a S
 pub(super) struct Workpieces {
     runtimes: HashMap<String, Result<runtime::Made, BuildError>>,
     builds: HashMap<Build, Result<Built, BuildError>>,
+    /// What stands in the place of the suite's folder for each commit.
+    revisions: BTreeMap<String, Result<PathBuf, BuildError>>,
 }
 
 impl Workpieces {
     /// Why a cell cannot run, where something that it needs could not be made.
     pub(super) fn lacking<'a>(&'a self, cell: &Cell, spec: &Spec) -> Option<&'a BuildError> {
+        if let Some(Err(unmade)) = self.revision_of(cell) {
+            return Some(unmade);
+        }
         let runtime = |name: &String| self.runtimes.get(name)?.as_ref().err();
         runtimes_of(cell, spec).find_map(runtime).or_else(|| {
             builds_of(cell, spec).find_map(|build| self.builds.get(build)?.as_ref().err())
@@ -67,9 +73,41 @@ impl Workpieces {
             .collect()
     }
 
-    /// Where the folders are that a cell's builds were made in, by what the suite calls them.
-    pub(super) fn folders(&self, cell: &Cell, spec: &Spec) -> BTreeMap<String, PathBuf> {
-        builds_of(cell, spec)
+    /// The checkout of a cell's revision; none where it has none.
+    fn revision_of(&self, cell: &Cell) -> Option<&Result<PathBuf, BuildError>> {
+        cell.revision.as_ref()?;
+        self.revisions.get(cell.commit.as_ref()?)
+    }
+
+    /// Where the folders are that the processes of a cell's server run in; `folder` is the suite's.
+    pub(super) fn ground(&self, cell: &Cell, spec: &Spec, folder: &Path) -> Ground {
+        match self.revision_of(cell) {
+            Some(Ok(checkout)) => Ground {
+                folder: checkout.clone(),
+                built: self.folders(cell.builds.iter()),
+            },
+            _ => Ground {
+                folder: folder.to_owned(),
+                built: self.folders(builds_of(cell, spec)),
+            },
+        }
+    }
+
+    /// The same of its services.
+    pub(super) fn ground_of_services(&self, cell: &Cell, spec: &Spec, folder: &Path) -> Ground {
+        if cell.revision.is_none() {
+            return self.ground(cell, spec, folder);
+        }
+        let builds = services_of(cell, spec).flat_map(|service| &service.builds);
+        Ground {
+            folder: folder.to_owned(),
+            built: self.folders(builds),
+        }
+    }
+
+    /// Where builds were made, by what the suite calls their folders.
+    fn folders<'a>(&self, builds: impl Iterator<Item = &'a Build>) -> BTreeMap<String, PathBuf> {
+        builds
             .filter_map(|build| {
                 let built = self.builds.get(build)?.as_ref().ok()?;
                 Some((build.cwd.clone(), built.folder.clone()))
@@ -84,6 +122,7 @@ pub(super) async fn make_all(
     job: &Job,
     spec: &Spec,
     plan: &[Planned],
+    checkouts: &Checkouts,
     listen: &mut (dyn FnMut(&Event) + Send),
 ) -> Result<Workpieces, RunError> {
     let ledgers = records.path().join("guards");
@@ -97,7 +136,11 @@ pub(super) async fn make_all(
         logs: records.path().join("logs"),
         ledgers,
         cells: left.into_iter().map(|(_, cell)| cell).collect(),
-        made: Workpieces::default(),
+        checkouts,
+        made: Workpieces {
+            revisions: checkouts.folders(),
+            ..Workpieces::default()
+        },
     };
     making.runtimes(listen).await?;
     making.builds(listen).await?;
@@ -112,6 +155,7 @@ struct Making<'a> {
     logs: PathBuf,
     ledgers: PathBuf,
     cells: Vec<&'a Cell>,
+    checkouts: &'a Checkouts,
     made: Workpieces,
 }
 
@@ -126,7 +170,7 @@ impl Making<'_> {
                 let logs = self.logs.join(format!("runtime-{name}"));
                 make(&logs)?;
                 let hidden = secrets(cell, &self.spec.services);
-                let workshop = workshop(self.job, &logs, &self.ledgers, &hidden);
+                let workshop = workshop(self.job, &self.job.folder, &logs, &self.ledgers, &hidden);
                 let tell = |step| listen(&told(wanted, step));
                 let runtime = runtime::make(wanted, &self.cache, &workshop, tell).await;
                 self.made.runtimes.insert(name.clone(), runtime);
@@ -153,18 +197,26 @@ impl Making<'_> {
                 let circumstances = Circumstances {
                     runtime: runtime.map_or("", String::as_str),
                     tools: &self.tools,
-                    is_alone: !others.any(|other| other.cwd == wanted.cwd && other != wanted),
+                    is_alone: !others.any(|other| {
+                        other.cwd == wanted.cwd
+                            && other.revision == wanted.revision
+                            && other != wanted
+                    }),
                 };
+                // What is built of a revision lies in its checkout, and goes with it.
+                let checkout = self.checkouts.of(wanted);
+                let folder = checkout.map_or(&self.job.folder, |checkout| &checkout.folder);
+                let cache = checkout.map_or(&self.cache, |checkout| &checkout.cache);
                 let lines = wanted.commands.iter().map(|words| spec::line(words));
                 let commands: Vec<String> = lines.collect();
                 let hidden = secrets(cell, &self.spec.services);
-                let workshop = workshop(self.job, &logs, &self.ledgers, &hidden);
+                let workshop = workshop(self.job, folder, &logs, &self.ledgers, &hidden);
                 let tell = || {
                     listen(&Event::BuildStarted {
                         commands: commands.clone(),
                     });
                 };
-                let built = build::make(wanted, &self.cache, &workshop, &circumstances, tell).await;
+                let built = build::make(wanted, cache, &workshop, &circumstances, tell).await;
                 if built.as_ref().is_ok_and(|built| built.kept) {
                     listen(&Event::BuildKept { commands });
                 }
@@ -177,12 +229,13 @@ impl Making<'_> {
 
 fn workshop<'a>(
     job: &'a Job,
+    folder: &'a Path,
     logs: &'a Path,
     ledgers: &'a Path,
     secrets: &'a [String],
 ) -> Workshop<'a> {
     Workshop {
-        folder: &job.folder,
+        folder,
         logs,
         ledgers,
         program: &job.program,
@@ -239,7 +292,7 @@ pub(super) async fn versions(
         .iter()
         .flat_map(|cell| secrets(cell, &spec.services))
         .collect();
-    for question in questions(spec, made) {
+    for question in questions(spec, made, &job.folder) {
         let cwd = job.folder.join(&question.cwd);
         let version = probe(&question.words, &cwd, &logs, &job.program).await;
         let version = version.unwrap_or_else(|reason| format!("unknown: {reason}"));
@@ -271,11 +324,11 @@ struct Question {
 }
 
 /// Each distinct question, to those that can run.
-fn questions(spec: &Spec, made: &Workpieces) -> Vec<Question> {
+fn questions(spec: &Spec, made: &Workpieces, folder: &Path) -> Vec<Question> {
     let runs = |cell: &&Cell| cell.skip.is_none() && made.lacking(cell, spec).is_none();
     let cells: Vec<&Cell> = spec.cells.iter().filter(runs).collect();
     let mut all = to_services(spec, &cells, made);
-    all.extend(to_servers(spec, &cells, made));
+    all.extend(to_servers(spec, &cells, made, folder));
     all
 }
 
@@ -298,7 +351,7 @@ fn to_services(spec: &Spec, cells: &[&Cell], made: &Workpieces) -> Vec<Question>
 }
 
 /// Variants of a server that are asked differently are called by what tells them apart.
-fn to_servers(spec: &Spec, cells: &[&Cell], made: &Workpieces) -> Vec<Question> {
+fn to_servers(spec: &Spec, cells: &[&Cell], made: &Workpieces, folder: &Path) -> Vec<Question> {
     let mut asked: Vec<(Question, &Cell)> = Vec::new();
     for cell in cells {
         let Some(words) = &cell.probe else {
@@ -309,7 +362,6 @@ fn to_servers(spec: &Spec, cells: &[&Cell], made: &Workpieces) -> Vec<Question> 
         let cwd = first.and_then(|process| process.cwd.as_literal());
         let cwd = cwd.unwrap_or(".");
         let words: Vec<Text> = words.iter().map(|word| Text::from(word.as_str())).collect();
-        let folder = made.folders(cell, spec).remove(cwd);
         let question = Question {
             whose: cell.server.clone(),
             words: filled(
@@ -317,7 +369,7 @@ fn to_servers(spec: &Spec, cells: &[&Cell], made: &Workpieces) -> Vec<Question> 
                 first.and_then(|process| process.runtime.as_ref()),
                 made,
             ),
-            cwd: folder.unwrap_or_else(|| PathBuf::from(cwd)),
+            cwd: made.ground(cell, spec, folder).folder_of(cwd),
         };
         if !asked.iter().any(|(known, _)| *known == question) {
             asked.push((question, cell));

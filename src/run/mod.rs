@@ -3,16 +3,17 @@
 //! load generators that are looked for then; `rounds` says which trial is next;
 //! `runner` takes the trials and keeps each on disk before the next; `observe` is what can be seen of
 //! a server before its load, `loading` a load at work; `beyond` is what this
-//! version cannot carry out, `revision` where the suite stood in its repository;
+//! version cannot carry out, `repository` is what git tells of revisions, `checkout` those that cells are made from;
 //! `event` is what happened, for whoever listens.
 
 mod beyond;
+mod checkout;
 mod event;
 mod loading;
 mod making;
 mod observe;
 mod pilot;
-mod revision;
+mod repository;
 mod rounds;
 mod runner;
 mod tools;
@@ -20,6 +21,7 @@ mod trial;
 
 pub use crate::load::Cancel;
 pub use beyond::{beyond, not_applied};
+pub use checkout::sweep;
 pub use event::{Event, Live};
-pub use revision::revision;
+pub use repository::{Kind, Repository, asked, revision};
 pub use runner::{Job, RunError, run};

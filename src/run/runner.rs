@@ -1,6 +1,7 @@
 //! The runner: makes what must be made, takes the trials in their order, and
 //! keeps each on disk before the next begins.
 
+use super::checkout::Checkouts;
 use super::event::{Event, Live};
 use super::loading::Running;
 use super::making::{Workpieces, make, make_all, versions};
@@ -71,34 +72,63 @@ pub async fn run(
     let spec = records.run().spec.clone();
     let plan = records.run().plan.clone();
     announce(records, &spec, &plan, listen);
-    let made = tokio::select! {
-        made = make_all(records, job, &spec, &plan, listen) => Some(made?),
-        () = cancel.cancelled() => None,
-    };
-    let end = match made {
-        Some(made) => {
-            let asked = async {
-                versions(records, job, &spec, &made).await?;
-                tools(records, job, &spec, &plan).await
-            };
-            let tools = tokio::select! {
-                asked = asked => asked?,
-                () = cancel.cancelled() => Tools::default(),
-            };
-            let means = Means {
-                job,
-                cancel,
-                began,
-                made: &made,
-                tools: &tools,
-            };
-            trials(records, &means, listen, &spec).await?
-        }
-        None => End::Interrupted,
-    };
+    let mut checkouts = Checkouts::default();
+    let ended = measure(
+        records,
+        job,
+        cancel,
+        began,
+        &mut checkouts,
+        listen,
+        &spec,
+        &plan,
+    )
+    .await;
+    // However it ended, nothing of them may stay.
+    for what in checkouts.remove().await {
+        listen(&Event::LeftBehind { what });
+    }
+    let end = ended?;
     records.finish(end)?;
     listen(&Event::RunFinished { end });
     Ok(end)
+}
+
+/// Makes what the trials need, and takes them.
+async fn measure(
+    records: &mut RunFolder,
+    job: &Job,
+    cancel: &Cancel,
+    began: Instant,
+    checkouts: &mut Checkouts,
+    listen: &mut (dyn FnMut(&Event) + Send),
+    spec: &Spec,
+    plan: &[Planned],
+) -> Result<End, RunError> {
+    tokio::select! {
+        checked_out = checkouts.make(records, job, spec, plan, listen) => checked_out?,
+        () = cancel.cancelled() => return Ok(End::Interrupted),
+    }
+    let made = tokio::select! {
+        made = make_all(records, job, spec, plan, checkouts, listen) => made?,
+        () = cancel.cancelled() => return Ok(End::Interrupted),
+    };
+    let asked = async {
+        versions(records, job, spec, &made).await?;
+        tools(records, job, spec, plan).await
+    };
+    let tools = tokio::select! {
+        asked = asked => asked?,
+        () = cancel.cancelled() => Tools::default(),
+    };
+    let means = Means {
+        job,
+        cancel,
+        began,
+        made: &made,
+        tools: &tools,
+    };
+    trials(records, &means, listen, spec).await
 }
 
 fn announce(
@@ -313,17 +343,18 @@ impl Session<'_> {
             live,
         } = turn;
         let cpus = self.records.run().host.cpus;
+        let (made, folder) = (self.means.made, &self.means.job.folder);
         let place = Place {
             program: self.means.job.program.clone(),
             hotlap: self.means.job.hotlap.clone(),
-            folder: self.means.job.folder.clone(),
+            ground: made.ground(cell, self.spec, folder),
+            of_services: made.ground_of_services(cell, self.spec, folder),
             logs: self.records.log_folder(&planned.trial)?,
             ledgers: self.records.path().join("guards"),
             cpus,
             nofile: self.means.job.nofile,
             secrets: secrets(cell, &self.spec.services),
             runtimes: self.means.made.runtimes(),
-            folders: self.means.made.folders(cell, self.spec),
         };
         let unmade = self.means.made.lacking(cell, self.spec);
         let ready = if unmade.is_some() {

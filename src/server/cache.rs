@@ -50,6 +50,11 @@ impl Cache {
         }
     }
 
+    /// Another one, in a folder that need not be there yet.
+    pub fn at(root: PathBuf) -> Self {
+        Self { root }
+    }
+
     /// The folder.
     pub fn root(&self) -> &Path {
         &self.root

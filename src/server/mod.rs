@@ -22,7 +22,7 @@ pub mod runtime;
 mod services;
 
 pub use error::{Fallen, NotReady, ServerError, Wanted, Who};
-pub use place::{Place, Purpose, caller, secrets};
+pub use place::{Ground, Place, Purpose, caller, secrets};
 pub use services::Services;
 
 use crate::process::ProcessId;

@@ -27,8 +27,10 @@ pub struct Place {
     pub program: GuardProgram,
     /// What the program name `hotlap` means.
     pub hotlap: PathBuf,
-    /// The suite's folder, absolute.
-    pub folder: PathBuf,
+    /// What the folders of the server's processes are named from.
+    pub ground: Ground,
+    /// The same of services, which are those of the working tree in every cell.
+    pub of_services: Ground,
     /// Where their output goes: `<logs>/<name>.log`.
     pub logs: PathBuf,
     /// Where guards say that they live.
@@ -41,15 +43,22 @@ pub struct Place {
     pub runtimes: BTreeMap<String, String>,
     /// Texts that nothing may keep.
     pub secrets: Vec<String>,
-    /// Where the folders are that were built, by what the suite calls them; others are in the suite's folder.
-    pub folders: BTreeMap<String, PathBuf>,
 }
 
-impl Place {
+/// Where the folders are that a suite names.
+#[derive(Debug, Clone)]
+pub struct Ground {
+    /// The suite's folder, absolute; for a revision, the one that stands in its place.
+    pub folder: PathBuf,
+    /// Where the folders are that were built, by what the suite calls them; others are in the suite's folder.
+    pub built: BTreeMap<String, PathBuf>,
+}
+
+impl Ground {
     /// Where a folder of the suite is.
-    pub(super) fn folder_of(&self, cwd: &str) -> PathBuf {
+    pub fn folder_of(&self, cwd: &str) -> PathBuf {
         // Of folders in one another the inner one is meant, which the order of names has last.
-        let built = self.folders.iter().rev().find_map(|(name, folder)| {
+        let built = self.built.iter().rev().find_map(|(name, folder)| {
             let below = std::path::Path::new(cwd).strip_prefix(name).ok()?;
             Some(folder.join(below))
         });
@@ -108,8 +117,12 @@ impl Site {
         if let Some(runtime) = &process.runtime {
             fill.runtime = place.runtimes.get(runtime).cloned().unwrap_or_default();
         }
+        let ground = match cell {
+            Some(_) => &place.ground,
+            None => &place.of_services,
+        };
         // Sources are found before there is a scratch folder, so that `dir` is still empty here.
-        let source = place.folder_of(&process.cwd.fill(&fill));
+        let source = ground.folder_of(&process.cwd.fill(&fill));
         let scratch = if wanted {
             let copy = process.copy.then(|| source.clone());
             let made = Scratch::make(&place.program, copy).await;
@@ -123,7 +136,7 @@ impl Site {
         }
         let cwd = match &scratch {
             Some(scratch) if process.copy => scratch.path().to_owned(),
-            _ => place.folder_of(&process.cwd.fill(&fill)),
+            _ => ground.folder_of(&process.cwd.fill(&fill)),
         };
         let env = environment(process, &fill);
         let site = Self {
@@ -143,7 +156,7 @@ impl Site {
             name: "server".to_owned(),
             env: inherited(&fill).into_iter().collect(),
             fill,
-            cwd: place.folder.clone(),
+            cwd: place.ground.folder.clone(),
         }
     }
 

@@ -229,6 +229,11 @@ pub struct Cell {
     /// The revision of the repository that it is built from; none is what lies there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<Text>,
+    /// The full commit that the revision was when the run began. Of a cell without one, in a run that names
+    /// revisions elsewhere: the commit that lay there, with `-dirty` behind it where tracked files had changes. None
+    /// where nobody has looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
     /// What must be on the machine.
     pub requires: Vec<Requirement>,
     /// Commands that are run before the first trial.
@@ -276,7 +281,31 @@ pub fn line(words: &[Text]) -> String {
     words.join(" ")
 }
 
+/// What stands in the place of a revision for what lies in the working tree.
+pub const WORKTREE: &str = "worktree";
+/// What stands behind the commit of a working tree whose tracked files have changes.
+pub const DIRTY: &str = "-dirty";
+
+/// A commit as people read it: its first seven digits, `-dirty` behind them where it was so before.
+pub fn short_commit(commit: &str) -> String {
+    let (commit, dirty) = match commit.strip_suffix(DIRTY) {
+        Some(commit) => (commit, DIRTY),
+        None => (commit, ""),
+    };
+    format!("{}{dirty}", commit.get(..7).unwrap_or(commit))
+}
+
 impl Cell {
+    /// Whether both are made from one revision: the same commit, without changes. None where it is not known, or
+    /// where no revision tells them apart.
+    pub fn is_same_revision(&self, other: &Self) -> Option<bool> {
+        if self.revision == other.revision {
+            return None;
+        }
+        let (own, others) = self.commit.as_ref().zip(other.commit.as_ref())?;
+        Some(own == others && !own.ends_with(DIRTY))
+    }
+
     /// The process that is loaded.
     pub fn front_process(&self) -> Option<&ProcessSpec> {
         self.processes

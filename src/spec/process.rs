@@ -61,7 +61,7 @@ impl Requirement {
 /// for all the cells in which it is the same.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Build {
-    /// The revision of the repository; none is what lies there.
+    /// The revision of the repository, as its full commit where that is known; none is what lies there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<Text>,
     /// The runtime that `{{ runtime }}` stands for.

@@ -1,7 +1,7 @@
 //! In what two cells are configured differently, and whether that reached the processes that serve.
 
 use super::seen::{Seen, Variable, list};
-use crate::spec::{Cell, LoadSpec, ProcessSpec, Request, Text, line};
+use crate::spec::{Build, Cell, LoadSpec, ProcessSpec, Request, Text, line, short_commit};
 use std::collections::BTreeSet;
 
 /// Something that is configured differently.
@@ -48,6 +48,7 @@ pub(super) fn load(a: &LoadSpec, b: &LoadSpec) -> Vec<String> {
 pub(super) fn configured(of: (&Cell, &Seen<'_>), to: (&Cell, &Seen<'_>)) -> Vec<Setting> {
     let ((a, seen_a), (b, seen_b)) = (of, to);
     let mut settings = requests(&a.work, &b.work);
+    settings.extend(revision(a, b));
     settings.extend(around(a, b).into_iter().map(Setting::Reached));
     if a.front == b.front
         && let Some((process_a, process_b)) = a.front_process().zip(b.front_process())
@@ -142,8 +143,10 @@ fn around(a: &Cell, b: &Cell) -> Vec<String> {
         }
     }
     let differs = [
-        (a.revision != b.revision, "the revision"),
-        (a.builds != b.builds, "the build"),
+        (
+            !a.builds.iter().map(apart).eq(b.builds.iter().map(apart)),
+            "the build",
+        ),
         (a.services != b.services, "the services"),
         (a.prepare != b.prepare, "what is prepared before the load"),
         (a.url != b.url, "the address of the server"),
@@ -151,6 +154,26 @@ fn around(a: &Cell, b: &Cell) -> Vec<String> {
     let differs = differs.into_iter().filter(|(differs, _)| *differs);
     words.extend(differs.map(|(_, what)| what.to_owned()));
     words
+}
+
+/// A build without the revision that it is of.
+fn apart(build: &Build) -> Build {
+    Build {
+        revision: None,
+        ..build.clone()
+    }
+}
+
+/// Another revision is another program, if it is another commit.
+fn revision(a: &Cell, b: &Cell) -> Option<Setting> {
+    if a.revision == b.revision || a.is_same_revision(b) == Some(true) {
+        return None;
+    }
+    let both = a.commit.as_ref().zip(b.commit.as_ref());
+    let which = both.map_or_else(String::new, |(own, other)| {
+        format!(" ({} and {})", short_commit(own), short_commit(other))
+    });
+    Some(Setting::Runs(format!("the revision{which}")))
 }
 
 /// What the process that is loaded gets.

@@ -19,6 +19,9 @@ pub enum Effect {
     Seen(Vec<String>),
     /// Only what is configured differs, and it reached what serves.
     OnlyConfigured(Hidden),
+    /// Both are the same revision, and nothing else differs: what lies between their figures is chance, and shows
+    /// how much of it there is.
+    SameRevision,
     /// Nothing that was seen differs, and nothing that is configured reached what serves.
     Nothing(Hidden),
 }
@@ -42,6 +45,7 @@ impl Effect {
             Self::Proved => Some("proved"),
             Self::Seen(_) => Some("seen"),
             Self::OnlyConfigured(_) => Some("only configured"),
+            Self::SameRevision => Some("same revision"),
             Self::Nothing(_) => Some("nothing"),
         }
     }
@@ -54,7 +58,7 @@ impl Effect {
     /// What differs, or why nothing does.
     pub fn words(&self) -> &[String] {
         match self {
-            Self::Unknown | Self::Proved => &[],
+            Self::Unknown | Self::Proved | Self::SameRevision => &[],
             Self::Seen(words) => words,
             Self::OnlyConfigured(hidden) => &hidden.reached,
             Self::Nothing(hidden) => &hidden.lost,
@@ -159,7 +163,11 @@ pub fn effect(of: &CellSummary<'_>, to: &CellSummary<'_>) -> Effect {
         return Effect::Seen(differences);
     }
     let bodies_vary = seen_of.body.is_none() || seen_to.body.is_none();
-    judge(configured((a, &seen_of), (b, &seen_to)), bodies_vary)
+    let settings = configured((a, &seen_of), (b, &seen_to));
+    if settings.is_empty() && a.is_same_revision(b) == Some(true) {
+        return Effect::SameRevision;
+    }
+    judge(settings, bodies_vary)
 }
 
 fn judge(settings: Vec<Setting>, bodies_vary: bool) -> Effect {

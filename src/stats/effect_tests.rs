@@ -33,6 +33,7 @@ impl Case {
             load_label: "l".to_owned(),
             baseline: None,
             revision: None,
+            commit: None,
             requires: Vec::new(),
             builds: Vec::new(),
             services: Vec::new(),

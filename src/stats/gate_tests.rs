@@ -26,6 +26,7 @@ pub(in crate::stats) fn cell(server: &str, revision: Option<&str>, gates: Vec<Li
         load: "l".to_owned(),
         load_label: "l".to_owned(),
         revision: revision.map(Into::into),
+        commit: None,
         requires: Vec::new(),
         builds: Vec::new(),
         services: Vec::new(),

@@ -17,7 +17,8 @@ mod written;
 
 pub use code::CODES;
 pub(crate) use code::{
-    BAD_REQUEST, BAD_TEMPLATE, BAD_VALUE, CONFLICT, MISSING, NO_CELLS, NO_EFFECT, UNKNOWN_NAME,
+    BAD_REQUEST, BAD_TEMPLATE, BAD_VALUE, CONFLICT, MISSING, NO_CELLS, NO_EFFECT, NO_SUCH_FILE,
+    UNKNOWN_NAME,
 };
 pub use describe::json_schema;
 pub use explanation::{Explanation, Part, explain, nearest_code};

@@ -33,7 +33,15 @@ pub(crate) struct Suite {
 impl Suite {
     /// One trial a cell, and no time spent on waiting.
     pub(crate) fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::within(".tmp")
+    }
+
+    /// The same in a folder whose name begins so.
+    pub(crate) fn within(beginning: &str) -> Self {
+        let folder = tempfile::Builder::new()
+            .prefix(beginning)
+            .tempdir()
+            .unwrap();
         for name in ["locks", "tmp"] {
             fs::create_dir(folder.path().join(name)).unwrap();
         }

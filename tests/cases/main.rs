@@ -18,6 +18,7 @@ mod kill;
 mod life;
 mod making;
 mod publish;
+mod revisions;
 mod rounds;
 mod servers;
 mod warmup;

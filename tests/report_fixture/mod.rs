@@ -77,6 +77,7 @@ fn cell(server: &str, label: &str, compression: Option<&str>, hash: &str) -> Cel
             "node/compression=off@steady#0a1b2c3d4e5f".to_owned(),
         )),
         revision: None,
+        commit: None,
         services: Vec::new(),
         url: None,
         prepare: Vec::new(),

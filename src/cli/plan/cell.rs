@@ -8,7 +8,9 @@ use crate::cli::terminal::{print, say_error, shown};
 use crate::metric::{self, Unit};
 use crate::plan::estimate;
 use crate::run::beyond;
-use crate::spec::{Bound, Cell, Expect, Http, ProcessSpec, Ready, ReadyBy, Request, Skip, line};
+use crate::spec::{
+    Bound, Cell, Expect, Http, ProcessSpec, Ready, ReadyBy, Request, Skip, line, short_commit,
+};
 use crate::units::{show_bytes, show_duration, show_seconds, write_duration};
 use std::fmt::Write as _;
 
@@ -138,7 +140,11 @@ fn lines(cell: &Cell, skip: Option<&Skip>, trials: &str) -> String {
         out.add("services", &cell.services.join(", "));
     }
     if let Some(revision) = &cell.revision {
-        out.add("revision", &revision.to_string());
+        let commit = cell
+            .commit
+            .as_deref()
+            .map_or_else(String::new, |commit| format!(" ({})", short_commit(commit)));
+        out.add("revision", &format!("{revision}{commit}"));
     }
     for build in &cell.builds {
         let commands: Vec<String> = build

@@ -8,6 +8,7 @@ mod tree;
 
 use super::exit::Exit;
 use super::requirements::{Machine, Needs};
+use super::revisions;
 use super::suites::{self, Mistakes, Read, Selection};
 use super::terminal::{say_error, say_warning};
 use crate::plan::{Demand, Options, Plan, allot, estimate_pilot};
@@ -52,8 +53,8 @@ fn plan(arguments: &PlanArgs) -> Result<(), Exit> {
     let options = arguments.selection.options();
     let reads = readable(arguments, &options)?;
     let mut all = Vec::new();
-    for (read, notes) in &reads {
-        all.push(survey(read, notes, &options, scratch.path())?);
+    for (read, notes, options) in &reads {
+        all.push(survey(read, notes, options, scratch.path())?);
     }
     if let Some(wanted) = &arguments.cell {
         return cell::show(&mut all, wanted);
@@ -69,14 +70,16 @@ fn plan(arguments: &PlanArgs) -> Result<(), Exit> {
 }
 
 /// The suites, when every mistake of every one of them has been shown, and what was noted of their cells.
-fn readable(arguments: &PlanArgs, options: &Options) -> Result<Vec<(Read, Notes)>, Exit> {
+fn readable(arguments: &PlanArgs, options: &Options) -> Result<Vec<(Read, Notes, Options)>, Exit> {
     let mut reads = Vec::new();
     let mut errors = Mistakes::default();
     for path in suites::files(&arguments.suites)? {
-        match suites::read(&path) {
+        match suites::read_to_plan(&path, &arguments.selection) {
             Ok(read) => {
                 let mut notes = Notes::default();
-                match suites::look(&read, options, |cell| notes.add(&cell)) {
+                let mut options = options.clone();
+                revisions::pin(&read, &mut options);
+                match suites::look(&read, &options, |cell| notes.add(&cell)) {
                     Ok(looked) => {
                         for warning in &looked.warnings {
                             say_warning(warning);
@@ -85,7 +88,7 @@ fn readable(arguments: &PlanArgs, options: &Options) -> Result<Vec<(Read, Notes)
                     }
                     Err(wrong) => errors += wrong.show(&read.source),
                 }
-                reads.push((read, notes));
+                reads.push((read, notes, options));
             }
             Err(count) => errors += count,
         }

@@ -2,6 +2,7 @@
 //! known to parse. Everything that the plan may still have to complain about
 //! keeps its place in the file.
 
+mod compare;
 mod figure;
 mod load;
 mod server;
@@ -183,6 +184,9 @@ pub struct Toggle {
     pub loads: Option<Vec<String>>,
     /// Its values, in file order.
     pub values: Vec<Value>,
+    /// Whether each cell of the suite is made with each value, whatever `[matrix]` says, and compared with the same
+    /// cell of the first: the axis of [`Suite::compared_with`].
+    pub is_comparison: bool,
 }
 
 impl Toggle {

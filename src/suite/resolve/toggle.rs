@@ -73,6 +73,7 @@ impl Resolver {
             servers,
             loads,
             values,
+            is_comparison: false,
         }
     }
 
