@@ -308,7 +308,7 @@ fn an_interrupted_build_leaves_no_checkout() {
     }
     let mark = "built-by-this-test";
     let build = format!(
-        "build = [['sh', '-c', 'touch $0/{mark}; exec sleep 600', {}]]",
+        "build = [['sh', '-c', 'touch \"$0/{mark}\" && exec sleep 600', {}]]",
         "'@'"
     );
     let suite = repository(WORD);
