@@ -22,7 +22,8 @@ pub struct Stored {
     pub readings: BTreeMap<TrialId, Vec<Reading>>,
     /// What was ignored, in a sentence each, for people to see.
     pub notes: Vec<String>,
-    /// Whether the files end in something that must go before more is appended.
+    /// Whether the files must be written anew before more is appended: they end in something that must go, or lack a
+    /// column.
     pub(super) needs_mending: bool,
 }
 
@@ -58,7 +59,7 @@ pub fn open(folder: &Path) -> Result<Stored, StoreError> {
     }
     Ok(Stored {
         run,
-        needs_mending: lines.unended || samples.has_orphans,
+        needs_mending: lines.unended || samples.has_orphans || samples.is_earlier,
         trials: lines.trials,
         readings: samples.readings,
         notes,
