@@ -7,6 +7,7 @@ mod csv;
 mod digest;
 mod effect;
 mod finding;
+mod growth;
 mod hint;
 mod json;
 mod markdown;
