@@ -111,6 +111,7 @@ fn readings(repetition: u32) -> Vec<Reading> {
             cpu_seconds: 0.1 * n as f64,
             processes: 1,
             threads: 4,
+            completed: Some(10 * n),
         })
         .collect()
 }
@@ -139,8 +140,8 @@ fn what_is_kept_reads_back() {
     assert_eq!(stored.notes, Vec::<String>::new());
     let table = fs::read_to_string(folder.path().join("samples.csv")).unwrap();
     assert!(table.starts_with(
-        "trial,role,phase,t_ns,rss_bytes,pss_bytes,cpu_seconds,processes,threads\n\
-         node/gzip=on@steady#0123456789ab.1,server,measure,0,1001,900,0.0,1,4\n"
+        "trial,role,phase,t_ns,rss_bytes,pss_bytes,cpu_seconds,processes,threads,completed_count\n\
+         node/gzip=on@steady#0123456789ab.1,server,measure,0,1001,900,0.0,1,4,0\n"
     ));
 }
 

@@ -64,6 +64,8 @@ struct Tally {
 #[derive(Debug)]
 pub struct Progress {
     phase: AtomicU8,
+    /// Successes and errors of the loads before this one.
+    earlier: Tally,
     tallies: Vec<Tally>,
 }
 
@@ -73,6 +75,7 @@ impl Progress {
         tallies.resize_with(threads, Tally::default);
         Self {
             phase: AtomicU8::new(0),
+            earlier: Tally::default(),
             tallies,
         }
     }
@@ -88,16 +91,29 @@ impl Progress {
         }
     }
 
-    /// Successes of the measured phase so far.
+    /// Successes of the measured phase so far, of all loads with this control. Each thread tells its own after
+    /// every request; between two loads it can be too low for a moment.
     pub fn succeeded(&self) -> u64 {
         let load = |tally: &Tally| tally.ok.load(Ordering::Relaxed);
-        self.tallies.iter().map(load).sum()
+        load(&self.earlier) + self.tallies.iter().map(load).sum::<u64>()
     }
 
-    /// Failures and time-outs of the measured phase so far.
+    /// Failures and time-outs, as [`Self::succeeded`].
     pub fn errors(&self) -> u64 {
         let load = |tally: &Tally| tally.errors.load(Ordering::Relaxed);
-        self.tallies.iter().map(load).sum()
+        load(&self.earlier) + self.tallies.iter().map(load).sum::<u64>()
+    }
+
+    /// Begins another load: its threads count from 0 again. No thread of the one before runs any more.
+    pub(super) fn begin(&self) {
+        for tally in &self.tallies {
+            let (ok, errors) = (
+                tally.ok.swap(0, Ordering::Relaxed),
+                tally.errors.swap(0, Ordering::Relaxed),
+            );
+            self.earlier.ok.fetch_add(ok, Ordering::Relaxed);
+            self.earlier.errors.fetch_add(errors, Ordering::Relaxed);
+        }
     }
 
     pub(super) fn store(&self, thread: usize, ok: u64, errors: u64) {
@@ -154,5 +170,23 @@ impl Control {
             .phase
             .store(phase as u8 + 1, Ordering::Relaxed);
         (self.on_phase)(phase, at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_with_one_control_are_counted_together() {
+        let progress = Progress::new(2);
+        progress.begin();
+        progress.store(0, 5, 1);
+        progress.store(1, 7, 0);
+        assert_eq!((progress.succeeded(), progress.errors()), (12, 1));
+        progress.begin();
+        assert_eq!((progress.succeeded(), progress.errors()), (12, 1));
+        progress.store(1, 2, 2);
+        assert_eq!((progress.succeeded(), progress.errors()), (14, 3));
     }
 }

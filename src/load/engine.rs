@@ -48,6 +48,7 @@ pub fn run(
     if job.connections == 0 {
         return Err(LoadError::NoConnections);
     }
+    control.progress.begin();
     let mut crew = Crew::start(job, verified, target, control)?;
     let led = crew.lead(job, control);
     let recorder = crew.end();

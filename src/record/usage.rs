@@ -78,6 +78,10 @@ pub struct Reading {
     pub processes: u32,
     /// Threads.
     pub threads: u32,
+    /// Requests that had succeeded in the measured phase until then, in all of its rounds; from its beginning on.
+    /// None where nobody counted along: before the phase, under another generator, and in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed: Option<u64>,
 }
 
 /// The phases of a trial in which readings are taken.

@@ -1,6 +1,7 @@
 //! What a run cannot say: every circumstance that bounds what its figures mean, each in a
 //! sentence, those of cells with the cells that they concern.
 
+use super::growth::Growths;
 use super::hint;
 use super::naming::Naming;
 use super::roles::shared_pages;
@@ -43,6 +44,7 @@ pub(super) fn all(
     input: &Input<'_>,
     naming: &Naming<'_>,
     cells: &[CellSummary<'_>],
+    growths: &Growths<'_>,
 ) -> Vec<Caution> {
     let mut cautions: Vec<Caution> = of_run(input, cells)
         .into_iter()
@@ -55,8 +57,9 @@ pub(super) fn all(
     for cell in cells.iter().filter(|cell| cell.state == State::Measured) {
         let baseline = no_baseline(naming, cell, cells);
         let pilot = warmup::unsettled(input.run, cell.cell);
-        let said = of_cell(&readings, cell).into_iter();
-        for text in said.chain(pilot).chain(baseline) {
+        let grows = growths.sentence(cell);
+        let own = of_cell(&readings, cell).into_iter();
+        for text in own.chain(pilot).chain(grows).chain(baseline) {
             let title = naming.title(cell.cell);
             match cautions
                 .iter_mut()

@@ -3,13 +3,15 @@
 //! point, no grouping, the shortest digits that read back the same, and nothing where there is no
 //! value. Text that a spreadsheet would run as a formula gets an apostrophe in front; numbers never do.
 
+use super::growth::Growths;
 use super::roles::{FIELDS, Field, has_several, of_trial};
 use super::rows::{bodies, effect_of, reasons};
 use super::{Input, ReportError, gate, show, timing};
 use crate::record::{ErrorKind, Load, METRICS, Outcome, Proof, Trial};
 use crate::spec::{Cell, Spec};
 use crate::stats::{
-    CellSummary, Comparison, State, Steadiness, comparisons, steadiness_of, summarise,
+    CellSummary, Comparison, Growth, Spread, State, Steadiness, comparisons, steadiness_of,
+    summarise,
 };
 use serde_json::Value as Json;
 use std::fmt::Write as _;
@@ -32,6 +34,9 @@ pub(super) fn summary(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
     for metric in METRICS.iter() {
         let column = metric.column();
         head.extend(["median", "min", "max"].map(|what| format!("{column}_{what}")));
+        if INTERVALS.contains(&metric.name) {
+            head.extend(["low", "high"].map(|what| format!("{column}_{what}")));
+        }
     }
     head.extend(
         [
@@ -46,10 +51,15 @@ pub(super) fn summary(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
             "generator",
             "latency_timing",
             "gates",
+            "rss_growth_bytes_per_request",
+            "rss_growth_bytes_per_request_low",
+            "rss_growth_bytes_per_request_high",
+            "growing",
         ]
         .map(str::to_owned),
     );
     let cells = summarise(input.run, input.trials);
+    let growths = Growths::of(&cells, input.readings);
     let all = comparisons(input.run, &cells);
     let judged = gate::judged(input, &cells);
     let rows = cells.iter().map(|cell| {
@@ -60,12 +70,37 @@ pub(super) fn summary(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
             row.push(number(spread.map(|spread| spread.median)));
             row.push(number(spread.map(|spread| spread.min)));
             row.push(number(spread.map(|spread| spread.max)));
+            if INTERVALS.contains(&metric.name) {
+                let interval = spread.and_then(Spread::interval);
+                row.push(number(interval.map(|interval| interval.low)));
+                row.push(number(interval.map(|interval| interval.high)));
+            }
         }
         row.extend(compared(cell, &cells, &all));
         row.push(gate::word(cell, &judged).to_owned());
+        row.extend(grown(growths.get(cell)));
         row
     });
     table(&head, rows)
+}
+
+/// The metrics whose medians have an interval here.
+const INTERVALS: [&str; 4] = [
+    "requests_per_second",
+    "latency_p50",
+    "latency_p99",
+    "rss_peak",
+];
+
+/// How memory changes with the requests served; empty where there are too few readings.
+fn grown(growth: Option<&Growth>) -> [String; 4] {
+    let slope = growth.map(|growth| growth.slope);
+    [
+        number(slope.map(|slope| slope.estimate)),
+        number(slope.map(|slope| slope.low)),
+        number(slope.map(|slope| slope.high)),
+        growth.map_or_else(String::new, |growth| growth.growing.to_string()),
+    ]
 }
 
 /// The ratio of requests per second to the baseline's.

@@ -2,13 +2,14 @@
 //! baseline costs or gains.
 
 use super::caution::CPUS_TO_SEPARATE;
+use super::growth::{Growths, requests};
 use super::naming::Naming;
 use super::rows::bodies;
 use super::show;
 use super::view::Finding;
 use crate::record::{End, Run};
 use crate::stats::{
-    CellSummary, Comparison, ENOUGH_TRIALS, Effect, Judgement, Verdict, comparisons, effect, ratio,
+    CellSummary, Comparison, ENOUGH_TRIALS, Effect, Judgement, Verdict, comparisons, effect,
 };
 
 /// What must be known before a figure is read.
@@ -91,10 +92,11 @@ pub(super) fn findings(
     run: &Run,
     naming: &Naming<'_>,
     cells: &[CellSummary<'_>],
+    growths: &Growths<'_>,
 ) -> (Vec<Finding>, Option<String>) {
     let (mut found, few): (Vec<Finding>, Vec<bool>) = comparisons(run, cells)
         .iter()
-        .filter_map(|comparison| finding(run, naming, comparison))
+        .filter_map(|comparison| finding(run, naming, comparison, growths))
         .unzip();
     let mut common = Vec::new();
     let first = found.first().and_then(|finding| finding.basis.clone());
@@ -125,6 +127,7 @@ fn finding(
     run: &Run,
     naming: &Naming<'_>,
     comparison: &Comparison<'_, '_>,
+    growths: &Growths<'_>,
 ) -> Option<(Finding, bool)> {
     let (cell, base) = (comparison.of, comparison.to);
     let (against, departure) = naming.departure(cell.cell, base.cell)?;
@@ -156,10 +159,7 @@ fn finding(
         .as_ref()
         .map(show::change);
     let (change, change_interval) = change.unzip();
-    let rss = || {
-        let (mine, other) = (cell.metrics.get("rss_peak")?, base.metrics.get("rss_peak")?);
-        ratio(mine, other, run.spec.run.order)
-    };
+    let rss = growths.ratio(cell, base, run.spec.run.order);
     let finding = Finding {
         context: departure.context,
         subject: departure.to,
@@ -176,7 +176,11 @@ fn finding(
             _ => None,
         },
         bytes: bytes(cell, base),
-        rss: rss().map(|rss| show::multiple(rss.value, &rss.by_round)),
+        rss_requests: rss
+            .as_ref()
+            .and_then(|rss| rss.at_requests)
+            .map(|at| requests(at as f64)),
+        rss: rss.map(|rss| show::multiple(rss.ratio.value, &rss.ratio.by_round)),
         basis,
     };
     Some((finding, few))

@@ -3,6 +3,7 @@
 
 use super::baseline;
 use super::gate;
+use super::growth::Growths;
 use super::method::compared_revisions;
 use super::published;
 use super::roles;
@@ -31,6 +32,7 @@ pub(super) fn report(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
     let run = input.run;
     let cells = summarise(run, input.trials);
     let compared = comparisons(run, &cells);
+    let growths = Growths::of(&cells, input.readings);
     let mut value = json!({
         "format": FORMAT,
         "run": run.id,
@@ -49,7 +51,7 @@ pub(super) fn report(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
         "suite_sha256": run.suite.sha256,
         "verdict_needs_trials": ENOUGH_TRIALS,
         "metrics": METRICS.iter().map(entry).collect::<Map<_, _>>(),
-        "cells": cells.iter().map(|cell| cell_json(run, cell, &cells, &compared)).collect::<Vec<_>>(),
+        "cells": cells.iter().map(|cell| cell_json(run, cell, &cells, &compared, &growths)).collect::<Vec<_>>(),
         "since": input.baseline.map(|old| since_json::of(old, &baseline::of(input))),
         "gates": gate::json(input, &gate::judged(input, &cells)),
         "notes": input.notes,
@@ -95,6 +97,7 @@ fn cell_json(
     cell: &CellSummary<'_>,
     all: &[CellSummary<'_>],
     compared: &[Comparison<'_, '_>],
+    growths: &Growths<'_>,
 ) -> Value {
     let spec = cell.cell;
     let toggles: Map<String, Value> = spec
@@ -136,7 +139,8 @@ fn cell_json(
             "decoded_bytes": body.decoded,
         })),
         "effect": effect_json(&effect_of(cell, all)),
-        "ratios": ratios(run, cell, all),
+        "growth": growths.json(cell),
+        "ratios": ratios(run, cell, all, growths),
         "verdict": verdict(cell, compared),
         "roles": roles::json(cell),
         "published": published::json(cell),
@@ -163,12 +167,14 @@ fn figure(metric: &Metric, cell: &CellSummary<'_>) -> (String, Value) {
             "median": spread.median,
             "min": spread.min,
             "max": spread.max,
+            "interval": spread.interval().map(|interval| [interval.low, interval.high]),
             "values": values(spread),
         }),
         None => json!({
             "median": null,
             "min": null,
             "max": null,
+            "interval": null,
             "values": [],
             "reason": missing(metric, cell),
         }),
@@ -213,8 +219,13 @@ fn verdict(cell: &CellSummary<'_>, compared: &[Comparison<'_, '_>]) -> Value {
     })
 }
 
-/// The ratio to the baseline of every metric that both have.
-fn ratios(run: &Run, cell: &CellSummary<'_>, all: &[CellSummary<'_>]) -> Value {
+/// The ratio to the baseline of every metric that both have. That of `rss_peak` says at how many requests, where memory grows.
+fn ratios(
+    run: &Run,
+    cell: &CellSummary<'_>,
+    all: &[CellSummary<'_>],
+    growths: &Growths<'_>,
+) -> Value {
     let Some(base) = all
         .iter()
         .find(|other| Some(&other.cell.id) == cell.cell.baseline.as_ref())
@@ -224,12 +235,26 @@ fn ratios(run: &Run, cell: &CellSummary<'_>, all: &[CellSummary<'_>]) -> Value {
     if effect(cell, base).is_nothing() {
         return Value::Null;
     }
+    let order = run.spec.run.order;
     let of = |metric: &Metric| {
-        let mine = cell.metrics.get(metric.name)?;
-        let ratio = ratio(mine, base.metrics.get(metric.name)?, run.spec.run.order)?;
+        let mut at_requests = None;
+        let ratio = if metric.name == "rss_peak" {
+            let memory = growths.ratio(cell, base, order)?;
+            at_requests = memory.at_requests;
+            memory.ratio
+        } else {
+            let (mine, other) = (
+                cell.metrics.get(metric.name)?,
+                base.metrics.get(metric.name)?,
+            );
+            ratio(mine, other, order)?
+        };
         let interval = ratio.interval.map(|interval| [interval.low, interval.high]);
-        let about =
+        let mut about =
             json!({ "ratio": ratio.value, "interval": interval, "by_round": ratio.by_round });
+        if let Some(requests) = at_requests {
+            about["at_requests"] = json!(requests);
+        }
         Some((metric.name.to_owned(), about))
     };
     Value::Object(METRICS.iter().filter_map(of).collect())

@@ -10,6 +10,7 @@ mod digest;
 mod effect;
 mod finding;
 mod gate;
+mod growth;
 mod hint;
 mod json;
 mod markdown;

@@ -1,5 +1,6 @@
 //! The rows of a report's tables: cells with figures, cells without and why, single trials.
 
+use super::growth::{Growths, requests};
 use super::json::{NOT_TOLD, TOO_FEW};
 use super::naming::Naming;
 use super::view::{CellView, FigureView, OtherView, TrialView};
@@ -32,6 +33,7 @@ pub(super) fn cell_view(
     cell: &CellSummary<'_>,
     all: &[CellSummary<'_>],
     compared: &[Comparison<'_, '_>],
+    growths: &Growths<'_>,
 ) -> CellView {
     let is_baseline = all
         .iter()
@@ -78,6 +80,10 @@ pub(super) fn cell_view(
             format!("{valid} of {}", cell.planned)
         },
         metrics: METRICS.iter().map(|m| (m.name, figure(m, cell))).collect(),
+        growing: growths.growing(cell).is_some(),
+        peak_requests: growths
+            .growing(cell)
+            .map(|growth| requests(growth.requests)),
         errors: loads.map(|load| load.counts.errors()).sum(),
         processes: most(|usage| usage.processes),
         threads: most(|usage| usage.threads),
@@ -165,6 +171,9 @@ fn figure(metric: &Metric, cell: &CellSummary<'_>) -> FigureView {
             || show::NONE.to_owned(),
             |spread| show::range(metric, spread),
         ),
+        interval: spread
+            .and_then(Spread::interval)
+            .map(|interval| [interval.low, interval.high]),
         median: spread.map(|spread| spread.median),
         min: spread.map(|spread| spread.min),
         max: spread.map(|spread| spread.max),

@@ -41,15 +41,20 @@ pub(super) fn median(metric: &Metric, spread: &Spread) -> String {
     value(metric, spread.median, digits(&spread.plain()))
 }
 
-/// `20 900–21 800`; nothing where there is one value only.
+/// `20 900–21 800`: the interval of the median, where there are values enough, else from the lowest to the highest; nothing
+/// where there is one value only.
 pub(super) fn range(metric: &Metric, spread: &Spread) -> String {
     if spread.values.len() < 2 {
         return NONE.to_owned();
     }
+    let (low, high) = spread
+        .interval()
+        .map_or((spread.min, spread.max), |interval| {
+            (interval.low, interval.high)
+        });
     // As many as the median has, or it could seem to lie outside.
     let digits = digits(&spread.plain());
-    let low = value(metric, spread.min, digits);
-    let high = value(metric, spread.max, digits);
+    let (low, high) = (value(metric, low, digits), value(metric, high, digits));
     if low == high {
         return low;
     }

@@ -6,6 +6,7 @@ use super::baseline;
 use super::caution::{self, Caution};
 use super::finding::{banners, findings};
 use super::gate::{self, GatesView};
+use super::growth::Growths;
 use super::method::{Fact, Recipe, facts, recipes, repeat};
 use super::naming::Naming;
 use super::prose::closed;
@@ -67,6 +68,8 @@ pub struct View {
     pub others: Vec<OtherView>,
     /// Every trial that has a record.
     pub trials: Vec<TrialView>,
+    /// Whether the memory of any cell grows with the requests that it serves.
+    pub growing: bool,
     /// Whether any figure is a lower bound.
     pub bounded: bool,
     /// Whether any load has a new connection for each request.
@@ -77,6 +80,12 @@ pub struct View {
     pub timings: Vec<TimingNote>,
     /// The mark beside means that nobody timed, where any stands beside a published one.
     pub derived: Option<TimingNote>,
+    /// The head of the column of [`FigureView::range`] of requests per second.
+    pub range_head: &'static str,
+    /// Whether any of these is an interval.
+    pub intervals: bool,
+    /// Whether any of these goes from the lowest to the highest.
+    pub ranges: bool,
     /// Whether any ratio has an interval.
     pub judged: bool,
     /// The least difference that the suite cares for, as shown.
@@ -123,6 +132,8 @@ pub struct Finding {
     pub bytes: Option<String>,
     /// Ratio of the peak RSS.
     pub rss: Option<String>,
+    /// Where one of the two grows, the requests until which both peaks were taken.
+    pub rss_requests: Option<String>,
     /// Whether nothing that can be seen from outside differs but these figures.
     pub hidden: bool,
     /// What the ratio rests on, where that differs from finding to finding.
@@ -159,6 +170,11 @@ pub struct CellView {
     pub trials: String,
     /// Every metric of the registry by name.
     pub metrics: BTreeMap<&'static str, FigureView>,
+    /// Whether its memory grows with the requests that it serves.
+    pub growing: bool,
+    /// Requests that a trial had served when its load ended, the warm-up included, as shown; its peak belongs to them. None
+    /// where memory does not grow.
+    pub peak_requests: Option<String>,
     /// Failed requests of all valid trials.
     pub errors: u64,
     /// Most processes at once, as shown.
@@ -180,8 +196,10 @@ pub struct FigureView {
     pub label: &'static str,
     /// The median with its unit; where there is none, a dash or the reason.
     pub shown: String,
-    /// Lowest to highest, as shown.
+    /// The interval of the median from 6 trials on, else lowest to highest, as shown.
     pub range: String,
+    /// The ends of that interval, in the metric's unit; none with fewer trials.
+    pub interval: Option<[f64; 2]>,
     /// Median, in the metric's unit.
     pub median: Option<f64>,
     /// Lowest.
@@ -229,13 +247,26 @@ impl View {
             .filter(|cell| cell.state == State::Measured)
             .collect();
         let compared = comparisons(run, &summaries);
+        let growths = Growths::of(&summaries, input.readings);
         let cells: Vec<CellView> = measured
             .iter()
-            .map(|cell| cell_view(&naming, cell, &summaries, &compared))
+            .map(|cell| cell_view(&naming, cell, &summaries, &compared, &growths))
             .collect();
+        let rates = || {
+            cells
+                .iter()
+                .map(|cell| &cell.metrics["requests_per_second"])
+        };
+        let intervals = rates().any(|rate| rate.interval.is_some());
+        let ranges = rates().any(|rate| rate.interval.is_none() && rate.n > 1);
+        let range_head = match (intervals, ranges) {
+            (true, false) => "95 % interval",
+            (true, true) => "95 % interval or min–max",
+            (false, _) => "min–max",
+        };
         let bounded = cells.iter().any(|cell| !cell.bound.is_empty());
         let roles = roles::rows(&naming, &measured);
-        let (findings, basis) = findings(run, &naming, &summaries);
+        let (findings, basis) = findings(run, &naming, &summaries, &growths);
         let judged = gate::judged(input, &summaries);
         Self {
             title: run.spec.title.clone(),
@@ -268,6 +299,10 @@ impl View {
             compressed: measured.iter().any(|cell| {
                 bodies(cell).is_some_and(|body| body.wire != body.decoded || body.vary())
             }) || toggled_sizes(&run.spec, &summaries),
+            range_head,
+            intervals,
+            ranges,
+            growing: cells.iter().any(|cell| cell.growing),
             cells,
             bounded,
             connecting: measured.iter().any(|cell| !cell.cell.work.keep_alive),
@@ -283,7 +318,7 @@ impl View {
             published: published(&run.spec, &naming, &summaries),
             others: others(&naming, &summaries),
             trials: trials(&naming, &summaries),
-            cautions: caution::all(input, &naming, &summaries),
+            cautions: caution::all(input, &naming, &summaries, &growths),
             facts: facts(run, input),
             recipes: recipes(run, &naming),
             suite_path: run.suite.path.clone(),

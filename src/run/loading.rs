@@ -118,6 +118,8 @@ impl Loading {
         let cancel = Cancel::new();
         let control = Control::new(stage.generator_threads, cancel.clone(), follow);
         stage.live.set_load(control.progress());
+        let progress = control.progress();
+        sampler.count(move || progress.succeeded());
         let (tell, ended) = watch::channel(false);
         let result = tokio::task::spawn_blocking(move || {
             let load = all_rounds(rounds, job, &verified, &target, &control);

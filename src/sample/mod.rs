@@ -24,7 +24,6 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use tree::Seen;
 use usage::Tick;
 
 /// A tree to watch. Several of one role are summed under it, in one row a reading and one [`Usage`].
@@ -104,6 +103,8 @@ impl Sampler {
             walker: Walker::new(),
             readings: Vec::new(),
             ticks: Vec::new(),
+            counter: None,
+            completed: None,
             latest: Arc::clone(&latest),
         };
         let thread = thread::Builder::new()
@@ -125,6 +126,12 @@ impl Sampler {
     /// well. Returns at once.
     pub fn phase(&self, phase: Phase) {
         self.tell(Message::Phase(phase));
+    }
+
+    /// From now on a reading in the measured phase, and after it, tells how many requests have succeeded, as
+    /// `completed` counts them.
+    pub fn count(&self, completed: impl Fn() -> u64 + Send + 'static) {
+        self.tell(Message::Count(Counter(Box::new(completed))));
     }
 
     /// Takes a reading with PSS and the high-water marks and returns when it is
@@ -163,7 +170,11 @@ impl Sampler {
     }
 }
 
+/// Whoever knows how many requests of the measured phase have succeeded so far.
+struct Counter(Box<dyn Fn() -> u64 + Send>);
+
 enum Message {
+    Count(Counter),
     Watch(Root),
     Phase(Phase),
     Checkpoint(Checkpoint, SyncSender<()>),
@@ -184,6 +195,9 @@ struct Watcher {
     walker: Walker,
     readings: Vec<Reading>,
     ticks: Vec<Tick>,
+    counter: Option<Counter>,
+    /// What the counter said last.
+    completed: Option<u64>,
     latest: Arc<Latest>,
 }
 
@@ -198,6 +212,7 @@ impl Watcher {
                 Ok(Message::Watch(root)) => {
                     Role::add(&mut self.roles, root);
                 }
+                Ok(Message::Count(counter)) => self.counter = Some(counter),
                 Ok(Message::Phase(phase)) => {
                     self.phase = phase;
                     self.read();
@@ -224,6 +239,7 @@ impl Watcher {
     fn read(&mut self) {
         let t_ns = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let mut all = Snapshot::default();
+        self.ask_counter();
         // What was used since the reading before belongs to that one's phase.
         let before = self.ticks.last();
         let counts = before.is_some_and(|tick| tick.phase == Phase::Measure);
@@ -233,7 +249,17 @@ impl Watcher {
                 all.rss_bytes += seen.rss_bytes;
                 all.processes += seen.processes;
             }
-            self.readings.push(reading(t_ns, self.phase, role, seen));
+            self.readings.push(Reading {
+                t_ns,
+                phase: self.phase,
+                role: role.name.clone(),
+                rss_bytes: seen.rss_bytes,
+                pss_bytes: None,
+                cpu_seconds: seen.cpu_seconds,
+                processes: seen.processes,
+                threads: seen.threads,
+                completed: self.completed,
+            });
         }
         self.latest
             .rss_bytes
@@ -248,6 +274,15 @@ impl Watcher {
         });
     }
 
+    /// How many requests have succeeded, from the measured phase on. Another thread's count may be a moment
+    /// old; it never falls.
+    fn ask_counter(&mut self) {
+        if matches!(self.phase, Phase::Measure | Phase::Rest) {
+            let now = self.counter.as_ref().map(|counter| counter.0());
+            self.completed = self.completed.max(now);
+        }
+    }
+
     /// One reading with PSS and the high-water marks.
     fn read_with_pss(&mut self, checkpoint: Checkpoint) {
         self.read();
@@ -255,19 +290,6 @@ impl Watcher {
         for (role, reading) in self.roles.iter_mut().zip(&mut self.readings[first..]) {
             reading.pss_bytes = role.mark(&mut self.walker, checkpoint, reading.rss_bytes);
         }
-    }
-}
-
-fn reading(t_ns: u64, phase: Phase, role: &Role, seen: Seen) -> Reading {
-    Reading {
-        t_ns,
-        phase,
-        role: role.name.clone(),
-        rss_bytes: seen.rss_bytes,
-        pss_bytes: None,
-        cpu_seconds: seen.cpu_seconds,
-        processes: seen.processes,
-        threads: seen.threads,
     }
 }
 

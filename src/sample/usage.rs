@@ -91,6 +91,7 @@ fn together(
             cpu_seconds: 0.0,
             processes: 0,
             threads: 0,
+            completed: None,
         };
         while let Some(reading) = rest.next_if(|reading| reading.t_ns == tick.t_ns) {
             if !is_counted(&reading.role) {
@@ -150,6 +151,7 @@ mod tests {
             cpu_seconds,
             processes: rss_bytes as u32,
             threads: 1,
+            completed: None,
         }
     }
 

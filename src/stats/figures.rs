@@ -1,5 +1,6 @@
 //! The arithmetic of single figures: the median, and how many digits of it mean something.
 
+use super::exact::around_median;
 use crate::units::significant;
 
 /// Digits that are shown where nothing is known of the spread.
@@ -21,11 +22,18 @@ pub fn median(values: &[f64]) -> Option<f64> {
 }
 
 /// How many significant digits a figure carries whose repetitions gave these values: one digit
-/// beyond the place where they begin to differ, two at the least and four at the most. A single
-/// value, or equal ones, get three, and so do figures of fewer than six values that would get four.
+/// beyond the place where the ends of its interval begin to differ, two at the least and four at the most. The interval is
+/// that of the median by order statistics; with fewer than six values it is their range, which earns three digits at the
+/// most. A single value, or equal ends, get three.
 pub fn digits(values: &[f64]) -> usize {
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (low, high) = around_median(values).map_or_else(
+        || {
+            let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            (low, high)
+        },
+        |interval| (interval.low, interval.high),
+    );
     let Some(middle) = median(values) else {
         return USUAL;
     };
@@ -72,6 +80,18 @@ mod tests {
         assert_eq!(digits(&[100.0, 100.1, 100.2, 100.2, 100.1, 100.1]), 4);
         assert_eq!(digits(&[0.0, 0.0]), 3);
         assert_eq!(digits(&[]), 3);
+    }
+
+    #[test]
+    fn one_of_ten_that_is_far_off_costs_no_digits() {
+        let mut values = [
+            1000.0, 1001.0, 1002.0, 1003.0, 1004.0, 1001.5, 1002.5, 1003.5, 1000.5, 1002.2,
+        ];
+        assert_eq!(digits(&values), 4);
+        values[3] = 400.0;
+        assert_eq!(digits(&values), 4);
+        // Of six the interval is the whole range.
+        assert_eq!(digits(&values[..6]), 2);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What the trials of a cell say together: the median over repetitions with every value kept,
 //! ratios to the baseline, how many digits a figure carries, whether one trial's figures may
-//! count at all, what they look like, and which gates held. All of it is arithmetic on records, without any I/O.
+//! count at all, what they look like, whether memory grows with the requests served, and which gates held. All of it is
+//! arithmetic on records, without any I/O.
 
 mod between;
 mod changed;
@@ -11,13 +12,16 @@ mod enough;
 mod exact;
 mod figures;
 mod gate;
+mod growth;
 mod hints;
 mod limits;
 mod power;
 mod regression;
 mod seen;
+mod served;
 mod steady;
 mod summary;
+mod theil_sen;
 mod validity;
 mod warmup;
 
@@ -28,6 +32,7 @@ pub use enough::{half_of, still_wide, wanting};
 pub use exact::{Interval, LEVEL, around_median, holm, paired, paired_p, unpaired, unpaired_p};
 pub use figures::{digits, median};
 pub use gate::{Judgement, Kind, Why, judge};
+pub use growth::{Basis, Growth, MemoryRatio, Readings, growth, memory_ratio};
 pub use hints::{Hint, hints};
 pub use limits::generator_limited;
 pub use power::{findable_spread, least_trials, needed_trials};

@@ -1,7 +1,7 @@
 //! A cell's trials together: its state, each metric over its valid trials, and the ratio of two
 //! cells. Intervals and verdicts are functions of the [`Spread`]s that stand here.
 
-use super::exact::{Interval, paired, unpaired};
+use super::exact::{Interval, around_median, paired, unpaired};
 use super::figures::median;
 use crate::ids::TrialId;
 use crate::record::{EVERY_METRIC, Outcome, Run, Trial};
@@ -53,6 +53,12 @@ impl Spread {
             max: plain.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             values,
         })
+    }
+
+    /// The interval of the median, from 6 values on: two of the values, by order statistics, which hold the true
+    /// median in at least 95 %.
+    pub fn interval(&self) -> Option<Interval> {
+        around_median(&self.plain())
     }
 
     /// The values alone.

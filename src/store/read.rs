@@ -24,7 +24,8 @@ pub struct Stored {
     pub baseline: Option<Baseline>,
     /// What was ignored, in a sentence each, for people to see.
     pub notes: Vec<String>,
-    /// Whether the files end in something that must go before more is appended.
+    /// Whether the files must be written anew before more is appended: they end in something that must go, or lack a
+    /// column.
     pub(super) needs_mending: bool,
 }
 
@@ -61,7 +62,7 @@ pub fn open(folder: &Path) -> Result<Stored, StoreError> {
     Ok(Stored {
         run,
         baseline: baseline::of_folder(folder)?,
-        needs_mending: lines.unended || samples.has_orphans,
+        needs_mending: lines.unended || samples.has_orphans || samples.is_earlier,
         trials: lines.trials,
         readings: samples.readings,
         notes,

@@ -20,15 +20,22 @@ struct Row {
     cpu_seconds: f64,
     processes: u32,
     threads: u32,
+    #[serde(default)]
+    completed_count: Option<u64>,
 }
 
-const HEADER: &str = "trial,role,phase,t_ns,rss_bytes,pss_bytes,cpu_seconds,processes,threads\n";
+const HEADER: &str =
+    "trial,role,phase,t_ns,rss_bytes,pss_bytes,cpu_seconds,processes,threads,completed_count\n";
+/// The header before requests were counted with the readings.
+const EARLIER: &str = "trial,role,phase,t_ns,rss_bytes,pss_bytes,cpu_seconds,processes,threads\n";
 
 /// The readings of finished trials, with what was left out.
 pub(super) struct Samples {
     pub(super) readings: BTreeMap<TrialId, Vec<Reading>>,
     /// Whether the file has anything that does not belong to a finished trial.
     pub(super) has_orphans: bool,
+    /// Whether it lacks columns that are written now.
+    pub(super) is_earlier: bool,
 }
 
 /// The rows of one trial. A file that is new begins with the header.
@@ -56,6 +63,7 @@ pub(super) fn rows(
             cpu_seconds: reading.cpu_seconds,
             processes: reading.processes,
             threads: reading.threads,
+            completed_count: reading.completed,
         })?;
     }
     writer
@@ -77,6 +85,7 @@ pub(super) fn read<'a>(
     let mut samples = Samples {
         readings: BTreeMap::new(),
         has_orphans: whole < bytes.len(),
+        is_earlier: false,
     };
     if whole == 0 {
         return Ok(samples);
@@ -86,7 +95,10 @@ pub(super) fn read<'a>(
         line: line.map(|line| line as usize),
         reason,
     };
-    let Some(table) = bytes[..whole].strip_prefix(HEADER.as_bytes()) else {
+    let bytes = &bytes[..whole];
+    samples.is_earlier = bytes.starts_with(EARLIER.as_bytes());
+    let header = if samples.is_earlier { EARLIER } else { HEADER };
+    let Some(table) = bytes.strip_prefix(header.as_bytes()) else {
         return Err(broken(
             Some(1),
             format!("its columns are not {}", HEADER.trim_end()),
@@ -124,6 +136,7 @@ fn reading(row: &Row) -> Reading {
         cpu_seconds: row.cpu_seconds,
         processes: row.processes,
         threads: row.threads,
+        completed: row.completed_count,
     }
 }
 
@@ -168,6 +181,7 @@ mod tests {
             cpu_seconds: 0.1 + 0.2,
             processes: 2,
             threads: 3,
+            completed: pss.map(|pss| pss * 2),
         }
     }
 
@@ -179,6 +193,17 @@ mod tests {
         let back = read(Path::new("x"), &bytes, [&id].into_iter()).unwrap();
         assert_eq!(back.readings[&id], readings);
         assert!(!back.has_orphans);
+    }
+
+    #[test]
+    fn a_file_from_before_requests_were_counted_reads() {
+        let id = trial("a@l#0");
+        let bytes = format!("{EARLIER}a@l#0.1,server,measure,1,2,,0.5,1,4\n");
+        let back = read(Path::new("x"), bytes.as_bytes(), [&id].into_iter()).unwrap();
+        assert!(back.is_earlier);
+        assert_eq!(back.readings[&id].len(), 1);
+        assert_eq!(back.readings[&id][0].threads, 4);
+        assert_eq!(back.readings[&id][0].completed, None);
     }
 
     #[test]
@@ -196,7 +221,7 @@ mod tests {
         let path = Path::new("samples.csv");
         let error = read(path, b"a,b\n1,2\n", [].into_iter()).err().unwrap();
         assert!(error.to_string().contains("line 1"), "{error}");
-        let bytes = format!("{HEADER}a,b,measure,1,2,,x,1,1\n");
+        let bytes = format!("{HEADER}a,b,measure,1,2,,x,1,1,\n");
         let error = read(path, bytes.as_bytes(), [].into_iter()).err().unwrap();
         assert!(error.to_string().contains("line 2"), "{error}");
     }

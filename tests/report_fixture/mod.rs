@@ -411,6 +411,7 @@ fn readings(trial: &Trial) -> Vec<Reading> {
         cpu_seconds: cpu,
         processes: 1,
         threads: 11,
+        completed: None,
     };
     let mut rows = vec![row(70, Phase::Idle, usage.rss_idle, usage.pss_idle, 0.05)];
     rows.push(row(2_600, Phase::Warmup, usage.rss_mean, None, 2.4));

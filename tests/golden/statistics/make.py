@@ -1,4 +1,4 @@
-"""Makes exact.json with SciPy: run it in this folder to make the golden values anew.
+"""Makes exact.json and slopes.json with SciPy: run it in this folder to make the golden values anew.
 
     python3 -m venv .venv && .venv/bin/pip install scipy==1.17.1 && .venv/bin/python make.py
 
@@ -72,6 +72,28 @@ def holm(p):
     return adjusted
 
 
+def slopes():
+    source = random.Random(21)
+    series = []
+    for n in (5, 8, 15, 16, 40, 75):
+        x = sorted(source.sample(range(10 * n), n))
+        series.append((x, [round(50 + 0.3 * a + source.gauss(0, 4), 3) for a in x]))
+    series.append(([1, 2, 2, 3, 4, 5, 5, 6], [1, 1, 2, 2, 3, 3, 3, 9]))  # Equal values on both sides.
+    series.append((list(range(12)), [7] * 12))
+    series.append((list(range(20)), [a + (300 if a == 4 else 0) for a in range(20)]))  # One far off.
+    found = []
+    for x, y in series:
+        slope, _, low, high = stats.theilslopes(y, x, alpha=0.95)
+        found.append({"x": x, "y": y, "slope": float(slope), "low": float(low), "high": float(high)})
+    return found
+
+
+def write(name, value):
+    with open(name, "w") as file:
+        json.dump(value, file, indent=1)
+        file.write("\n")
+
+
 def main():
     source = random.Random(20)
     noise = lambda n, centre=0.0: [round(source.gauss(centre, 0.03), 6) for _ in range(n)]
@@ -88,12 +110,12 @@ def main():
         ([1, 2, 2, 3], [2, 3, 4, 4]), ([5, 5, 5, 5], [5, 5, 5, 5]), ([1, 1, 2, 2, 3], [2, 2, 3, 3, 4, 4]))]
     medians = [{"values": v, "interval": around_median(v)} for v in map(noise, (6, 7, 8, 9, 10, 11, 15, 20, 30))]
     families = [[0.01, 0.04, 0.03, 0.005], [0.5, 0.0156, 0.0156], [0.2], [0.03, 0.9, 0.02, 0.02, 0.001]]
-    json.dump({
+    write("exact.json", {
         "made_by": f"scipy {scipy.__version__}",
         "paired": paired, "paired_ties": tied, "unpaired": unpaired, "unpaired_ties": equal, "median": medians,
         "holm": [{"p": p, "adjusted": holm(p)} for p in families],
-    }, open("exact.json", "w"), indent=1)
-    open("exact.json", "a").write("\n")
+    })
+    write("slopes.json", {"made_by": f"scipy {scipy.__version__}", "slopes": slopes()})
 
 
 main()
