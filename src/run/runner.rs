@@ -68,22 +68,11 @@ pub async fn run(
     cancel: &Cancel,
     listen: &mut (dyn FnMut(&Event) + Send),
 ) -> Result<End, RunError> {
-    let began = Instant::now();
     let spec = records.run().spec.clone();
     let plan = records.run().plan.clone();
     announce(records, &spec, &plan, listen);
     let mut checkouts = Checkouts::default();
-    let ended = measure(
-        records,
-        job,
-        cancel,
-        began,
-        &mut checkouts,
-        listen,
-        &spec,
-        &plan,
-    )
-    .await;
+    let ended = measure(records, job, cancel, &mut checkouts, listen, &spec, &plan).await;
     // However it ended, nothing of them may stay.
     for what in checkouts.remove().await {
         listen(&Event::LeftBehind { what });
@@ -99,12 +88,12 @@ async fn measure(
     records: &mut RunFolder,
     job: &Job,
     cancel: &Cancel,
-    began: Instant,
     checkouts: &mut Checkouts,
     listen: &mut (dyn FnMut(&Event) + Send),
     spec: &Spec,
     plan: &[Planned],
 ) -> Result<End, RunError> {
+    let began = Instant::now();
     tokio::select! {
         checked_out = checkouts.make(records, job, spec, plan, listen) => checked_out?,
         () = cancel.cancelled() => return Ok(End::Interrupted),
