@@ -4,7 +4,7 @@ use super::Input;
 use super::naming::Naming;
 use super::rows::reasons;
 use crate::record::{Baseline, BaselineCell, End, FORMAT, METRICS, Run};
-use crate::stats::{CellSummary, State, complete, generator_limited, summarise};
+use crate::stats::{CellSummary, State, complete, summarise};
 use std::collections::BTreeSet;
 
 /// What is known of the run of these records for comparing another with it.
@@ -57,7 +57,7 @@ fn cell(naming: &Naming<'_>, cell: &CellSummary<'_>) -> BaselineCell {
         reasons: reasons(cell),
         planned: Some(cell.planned),
         valid: cell.valid().count(),
-        limited: (cell.state == State::Measured).then(|| loads().any(generator_limited)),
+        limited: (cell.state == State::Measured).then(|| cell.is_limited()),
         generators: distinct(loads().map(|load| load.generator.clone())),
         spec: Some(cell.cell.clone()),
         metrics: metrics.collect(),

@@ -10,7 +10,7 @@ use super::{Input, effect, show, warmup};
 use crate::ids::{CellId, TrialId};
 use crate::record::{ErrorKind, Load, Phase, Proof, Reading, Run, Trial};
 use crate::spec::Cell;
-use crate::stats::{CellSummary, ENOUGH_TRIALS, State, generator_limited, pairs, still_wide};
+use crate::stats::{CellSummary, ENOUGH_TRIALS, Limit, State, limit, pairs, still_wide};
 use crate::units::{show_bytes, show_duration, write_duration};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -255,7 +255,7 @@ fn of_cell(readings: &BTreeMap<&TrialId, usize>, cell: &CellSummary<'_>) -> Vec<
     said.extend(unfinished(&valid));
     said.extend(percentiles(cell));
     said.extend(listeners(&valid));
-    said.extend(limited(&valid));
+    said.extend(limited(cell, &valid));
     said.extend(short(&valid));
     said.extend(warmup::cautions(cell, &valid));
     said.extend(varying_bodies(cell));
@@ -394,14 +394,24 @@ fn no_baseline(
     ))
 }
 
-fn limited(trials: &[&Trial]) -> Option<String> {
-    let among = among(trials, |trial| {
-        trial.load.as_ref().is_some_and(generator_limited)
-    })?;
-    Some(format!(
-        "The generator was the limit, with nearly all of its CPU time used {among}: its figure is a lower bound (≥), \
-         and a ratio with it may be too small or too large."
-    ))
+fn limited(cell: &CellSummary<'_>, trials: &[&Trial]) -> Option<String> {
+    let by = |by: Limit| {
+        among(trials, |trial| {
+            let load = trial.load.as_ref();
+            load.and_then(|load| limit(load, &cell.cell.work)) == Some(by)
+        })
+    };
+    let cpu = by(Limit::Cpu).map(|among| format!("nearly all of its CPU time used {among}"));
+    let idle = by(Limit::Idle)
+        .map(|among| format!("connections idle for more than a tenth of the time {among}"));
+    let how: Vec<String> = cpu.into_iter().chain(idle).collect();
+    (!how.is_empty()).then(|| {
+        format!(
+            "The generator was the limit, with {}: its figure is a lower bound (≥), and a ratio with it may be too \
+             small or too large.",
+            how.join(" and ")
+        )
+    })
 }
 
 fn short(trials: &[&Trial]) -> Option<String> {

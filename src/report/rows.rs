@@ -7,9 +7,7 @@ use super::view::{CellView, FigureView, OtherView, TrialView};
 use super::{show, timing};
 use crate::record::{Load, METRICS, Metric, Outcome, Step, Trial, Usage};
 use crate::spec::Spec;
-use crate::stats::{
-    CellSummary, Comparison, Effect, Spread, State, Verdict, effect, generator_limited, pairs,
-};
+use crate::stats::{CellSummary, Comparison, Effect, Spread, State, Verdict, effect, pairs};
 use crate::units::{show_bytes, show_number};
 
 /// The measured baseline of a cell.
@@ -54,7 +52,6 @@ pub(super) fn cell_view(
             .max()
             .map_or_else(|| show::NONE.to_owned(), |n| n.to_string())
     };
-    let limited = |trial: &Trial| trial.load.as_ref().is_some_and(generator_limited);
     let body = bodies(cell);
     let loads = cell.valid().filter_map(|trial| trial.load.as_ref());
     CellView {
@@ -64,11 +61,7 @@ pub(super) fn cell_view(
         generator: timing::generator(cell),
         baseline: is_baseline,
         // One that could have been more makes the median a lower bound.
-        bound: if cell.valid().any(limited) {
-            "≥ "
-        } else {
-            ""
-        },
+        bound: if cell.is_limited() { "≥ " } else { "" },
         ratio: shown_ratio,
         no_effect,
         ratio_raw: against.map(|comparison| comparison.ratio.value),

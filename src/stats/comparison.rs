@@ -3,7 +3,7 @@
 use super::exact::{holm, paired_p, unpaired_p};
 use super::power::constant;
 use super::summary::{Ratio, State, logs_of, ratio};
-use super::{CellSummary, ENOUGH_TRIALS, effect, generator_limited};
+use super::{CellSummary, ENOUGH_TRIALS, effect};
 use crate::record::Run;
 use crate::spec::RunSettings;
 
@@ -100,11 +100,7 @@ fn compare<'c, 'a>(
     let rate = "requests_per_second";
     let (mine, other) = (of.metrics.get(rate)?, to.metrics.get(rate)?);
     let ratio = ratio(mine, other, settings.order)?;
-    let limited = |cell: &CellSummary<'_>| {
-        cell.valid()
-            .any(|trial| trial.load.as_ref().is_some_and(generator_limited))
-    };
-    let (verdict, p) = if limited(of) || limited(to) {
+    let (verdict, p) = if of.is_limited() || to.is_limited() {
         (Verdict::Limited, None)
     } else if ratio.interval.is_none() || !of.enough() || !to.enough() {
         (Verdict::TooFew, None)

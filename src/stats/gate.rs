@@ -3,7 +3,7 @@
 
 use super::exact::{Interval, around_median};
 use super::regression::{self, Old, Question, together};
-use super::{CellSummary, Spread, State, generator_limited};
+use super::{CellSummary, Spread, State};
 use crate::record::{End, Run, Trial, Unit, metric};
 use crate::spec::{Bound, Cell};
 
@@ -325,16 +325,10 @@ pub(super) fn unsound(run: &Run, cell: &CellSummary<'_>) -> Option<Why> {
     (cell.state != State::Measured || cell.missing() > 0).then_some(Why::Trials)
 }
 
-/// Whether the generator was the limit in any valid trial.
-pub(super) fn limited(cell: &CellSummary<'_>) -> bool {
-    cell.valid()
-        .any(|trial| trial.load.as_ref().is_some_and(generator_limited))
-}
-
 /// Whether the metric is a rate that the generator limited: a lower bound of the server's.
 fn is_bound(cell: &CellSummary<'_>, name: &str) -> bool {
     let is_rate = |unit| matches!(unit, Unit::PerSecond | Unit::BytesPerSecond);
-    metric(name).is_some_and(|metric| is_rate(metric.unit)) && limited(cell)
+    metric(name).is_some_and(|metric| is_rate(metric.unit)) && cell.is_limited()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What bounds a valid trial's figure: a generator at its limit, and a load that had not yet settled.
 
+use super::validity::idle;
 use crate::record::Load;
 use crate::spec::{Amount, LoadSpec};
 
@@ -15,12 +16,23 @@ const STANDARD_ERRORS: f64 = 3.0;
 /// That is within 4 % of the quantile of Student's t with n − 2 degrees of freedom that 3 is of the normal law.
 const OF_FEW_SECONDS: f64 = 4.0;
 
-/// Whether the generator was the limit: its threads used at least 90 % of the CPU time that they
-/// could have. The server's figure is then a lower bound.
-pub fn generator_limited(load: &Load) -> bool {
+/// By what the generator was the limit, so that the server's figure is a lower bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// Its threads used at least 90 % of the CPU time that they could have.
+    Cpu,
+    /// Its connections were idle for more than a tenth of the time: it was late with its requests.
+    Idle,
+}
+
+/// By what the generator was the limit of a trial; none where it was not.
+pub fn limit(load: &Load, work: &LoadSpec) -> Option<Limit> {
     let whole = load.generator_threads as f64 * load.window_ns as f64;
     let used = load.generator_cpu_ns.unwrap_or(0) as f64;
-    whole > 0.0 && used >= GENERATOR_FULL * whole
+    if whole > 0.0 && used >= GENERATOR_FULL * whole {
+        return Some(Limit::Cpu);
+    }
+    idle(load, work).then_some(Limit::Idle)
 }
 
 /// Successes in each whole second of a measured phase; none where that is too little to be judged: fewer than 10 seconds,
@@ -91,11 +103,12 @@ mod tests {
     fn a_generator_with_no_time_left_is_the_limit() {
         let mut load = seconds(&[1; 10]);
         load.generator_threads = 2;
-        assert!(!generator_limited(&load));
+        let ten = work(Amount::Duration(Duration::from_secs(10)));
+        assert_eq!(limit(&load, &ten), None);
         load.generator_cpu_ns = Some(17_900_000_000);
-        assert!(!generator_limited(&load));
+        assert_eq!(limit(&load, &ten), None);
         load.generator_cpu_ns = Some(18_000_000_000);
-        assert!(generator_limited(&load));
+        assert_eq!(limit(&load, &ten), Some(Limit::Cpu));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::comparison::{LEVEL, could_have_seen, variance};
 use super::exact::{Interval, holm, paired_p, unpaired, unpaired_p};
-use super::gate::{Why, limited, spread, unsound};
+use super::gate::{Why, spread, unsound};
 use super::power::{least_trials, least_unpaired};
 use super::summary::logs_of;
 use super::{CellSummary, ENOUGH_TRIALS, Spread, State, ratio};
@@ -98,7 +98,7 @@ pub(super) fn question(
     }
     let mine = spread(cell, name)?;
     let by_load = is_of_load(name);
-    if by_load && limited(cell) {
+    if by_load && cell.is_limited() {
         return Err(Why::Limited);
     }
     let settings = &run.spec.run;
@@ -113,7 +113,7 @@ pub(super) fn question(
         Some(Err(_)) | None => {
             let base = base.ok_or(Why::NothingToCompare)?;
             let theirs = base.metrics.get(name).ok_or(Why::NoBaseValue)?;
-            if by_load && limited(base) {
+            if by_load && base.is_limited() {
                 return Err(Why::Limited);
             }
             if base.state != State::Measured {

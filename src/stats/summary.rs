@@ -3,6 +3,7 @@
 
 use super::exact::{Interval, around_median, paired, unpaired};
 use super::figures::median;
+use super::limits::{Limit, limit};
 use crate::ids::TrialId;
 use crate::record::{EVERY_METRIC, Outcome, Run, Trial};
 use crate::spec::{Cell, Order, Skip};
@@ -133,6 +134,17 @@ impl<'a> CellSummary<'a> {
             .iter()
             .copied()
             .filter(|trial| matches!(trial.outcome, Outcome::Failed { .. }))
+    }
+
+    /// By what the generator was the limit of valid trials: one for each of those.
+    pub fn limits(&self) -> impl Iterator<Item = Limit> {
+        self.valid()
+            .filter_map(|trial| limit(trial.load.as_ref()?, &self.cell.work))
+    }
+
+    /// Whether the generator was the limit of any valid trial, so that its figure is a lower bound.
+    pub fn is_limited(&self) -> bool {
+        self.limits().next().is_some()
     }
 
     /// Planned trials that have no record.

@@ -9,6 +9,9 @@ use std::time::Duration;
 
 /// Bounds of Little's law: the share of connection time that requests account for.
 const LITTLE: (f64, f64) = (0.90, 1.02);
+/// The lower bound for the built-in generator, which is late where it has too little of a processor: with less than
+/// [`LITTLE`]'s its figure is a bound, and with less than this none.
+const LITTLE_LOW_OWN: f64 = 0.75;
 /// The lower bound for a fixed number of requests: connections whose part is done wait for the
 /// slowest one, rightly idle.
 const LITTLE_LOW_BY_COUNT: f64 = 0.50;
@@ -40,7 +43,8 @@ const WHOLE_SECOND: Duration = Duration::from_secs(1);
 /// - Little's law, where at least 10 requests a connection (and 100 in all) finished in each round: the time that requests
 ///   and reconnects took, over connections × window, is within 0.90 and 1.02. The lower bound
 ///   takes the planned duration for the window, since connections are rightly idle while the last
-///   responses are waited for; for a fixed number of requests it is 0.50.
+///   responses are waited for; for a fixed number of requests it is 0.50, and for the built-in generator 0.75, above which
+///   its figure is a bound ([`super::limit`]).
 pub fn validity(load: &Load, work: &LoadSpec, max_errors: f64) -> Vec<String> {
     let mut reasons = Vec::new();
     reasons.extend(conservation(load));
@@ -275,17 +279,19 @@ fn rounds(load: &Load) -> u32 {
 fn little(load: &Load, work: &LoadSpec) -> Option<String> {
     let finished = load.counts.succeeded + load.counts.errors();
     let connections = u64::from(work.connections);
-    let enough = (LITTLE_EACH * connections).max(LITTLE_ALL) * u64::from(rounds(load));
-    if finished < enough || load.window_ns == 0 {
+    if finished < enough_for_little(load, work) || load.window_ns == 0 {
         return None;
     }
     let busy = busy_ns(load)?;
     let whole = connections as f64 * load.window_ns as f64;
     let (least, low) = match work.amount {
-        Amount::Duration(planned) => {
-            let planned = planned * rounds(load);
-            let planned = connections as f64 * planned.as_nanos() as f64;
-            (LITTLE.0 * whole.min(planned), LITTLE.0)
+        Amount::Duration(_) => {
+            let low = if load.is_built_in() {
+                LITTLE_LOW_OWN
+            } else {
+                LITTLE.0
+            };
+            (low * until_planned(load, work), low)
         }
         Amount::Requests(_) => (LITTLE_LOW_BY_COUNT * whole, LITTLE_LOW_BY_COUNT),
     };
@@ -299,6 +305,33 @@ fn little(load: &Load, work: &LoadSpec) -> Option<String> {
         show_number(low, 2),
         show_number(LITTLE.1, 3),
     ))
+}
+
+/// The time of all connections, but for what the last responses took beyond the planned duration.
+fn until_planned(load: &Load, work: &LoadSpec) -> f64 {
+    let window = match work.amount {
+        Amount::Duration(planned) => {
+            (load.window_ns as f64).min((planned * rounds(load)).as_nanos() as f64)
+        }
+        Amount::Requests(_) => load.window_ns as f64,
+    };
+    f64::from(work.connections) * window
+}
+
+/// Whether the connections of the built-in generator's closed loop by time were idle for more than a tenth of it: the
+/// generator was late with its requests, and the server could have done more. Judged where Little's law is.
+pub(super) fn idle(load: &Load, work: &LoadSpec) -> bool {
+    let judged = load.is_built_in()
+        && matches!(work.amount, Amount::Duration(_))
+        && load.counts.succeeded + load.counts.errors() >= enough_for_little(load, work);
+    let busy = busy_ns(load).filter(|_| judged && load.window_ns > 0);
+    busy.is_some_and(|busy| busy < LITTLE.0 * until_planned(load, work))
+}
+
+/// Below so many requests the first and the last ones outweigh the law.
+fn enough_for_little(load: &Load, work: &LoadSpec) -> u64 {
+    let connections = u64::from(work.connections);
+    (LITTLE_EACH * connections).max(LITTLE_ALL) * u64::from(rounds(load))
 }
 
 /// The time that connections were not idle: requests of every end, and connecting anew. None

@@ -150,6 +150,9 @@ fn a_latency_that_needs_more_connections_than_there_were_is_rejected() {
 
 #[test]
 fn idle_connections_are_found_but_not_while_draining() {
+    let late = load(85_000, Duration::from_millis(1));
+    assert_eq!(validity(&late, &ten_seconds(10), 0.001), [""; 0]);
+    assert!(idle(&late, &ten_seconds(10)) && !idle(&honest(), &ten_seconds(10)));
     let half = load(50_000, Duration::from_millis(1));
     assert!(validity(&half, &ten_seconds(10), 0.001)[0].contains("0.500 ×"));
     // The last response took five seconds more: nine connections were rightly idle.
