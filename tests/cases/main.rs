@@ -11,6 +11,7 @@ mod command;
 mod effect;
 mod figures;
 mod generators;
+mod growth;
 mod hints;
 mod kill;
 mod life;
