@@ -468,3 +468,82 @@ fn a_template_of_ones_own_is_used_and_its_mistakes_are_shown() {
     );
     assert!(with("{% for %}").is_err());
 }
+
+/// Each trial of a cell so many times over, in rounds of their own, the throughput of each a little less than of the one
+/// before.
+fn multiplied(cells: &[&str], times: u32) -> Records {
+    let mut records = records();
+    let of_cells = |trial: &hotlap::record::Trial| {
+        let names = trial.trial.cell.names();
+        cells.iter().any(|cell| names.starts_with(cell))
+    };
+    let first: Vec<_> = records
+        .trials
+        .iter()
+        .filter(|trial| of_cells(trial) && trial.trial.repetition == 1)
+        .cloned()
+        .collect();
+    for trial in first {
+        for again in 0..times {
+            let mut trial = trial.clone();
+            trial.trial.repetition = 10 + again;
+            trial.round = 10 + again;
+            if let Some(load) = &mut trial.load {
+                load.window_ns += u64::from(again) * load.window_ns / 1000;
+            }
+            records.trials.push(trial);
+        }
+    }
+    records
+}
+
+#[test]
+fn from_six_trials_on_the_interval_of_the_median_is_shown() {
+    let everywhere = text(&reports(&multiplied(&["node", "go"], 7)), "report.md");
+    assert!(
+        everywhere.contains("| Requests/s | 95 % interval |"),
+        "{everywhere}"
+    );
+    assert!(
+        everywhere
+            .contains("The interval is that of the median, by order statistics, at least 95 %. ")
+    );
+    assert_even(&everywhere);
+    let made = reports(&multiplied(&["go"], 7));
+    let mixed = text(&made, "report.md");
+    assert!(
+        mixed.contains("| Requests/s | 95 % interval or min–max |"),
+        "{mixed}"
+    );
+    assert!(mixed.contains("with fewer than six trials the lowest and the highest stand there"));
+
+    let json: serde_json::Value = serde_json::from_str(&text(&made, "report.json")).unwrap();
+    let cell = |names: &str| {
+        let cells = json["cells"].as_array().unwrap();
+        let found = cells
+            .iter()
+            .find(|cell| cell["id"].as_str().unwrap().starts_with(names));
+        found.unwrap()["metrics"]["requests_per_second"].clone()
+    };
+    assert!(cell("node/compression=off")["interval"].is_null());
+    let rate = cell("go/compression=off");
+    let mut values: Vec<f64> = rate["values"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|value| value["value"].as_f64().unwrap())
+        .collect();
+    values.sort_by(f64::total_cmp);
+    // Of ten values the second and the ninth.
+    assert_eq!(values.len(), 10);
+    assert_eq!(rate["interval"], serde_json::json!([values[1], values[8]]));
+    let table = text(&made, "summary.csv");
+    let row = table
+        .lines()
+        .find(|line| line.starts_with("go/compression=off"))
+        .unwrap();
+    assert!(
+        row.contains(&format!(",{},{},", values[1], values[8])),
+        "{row}"
+    );
+}

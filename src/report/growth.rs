@@ -50,18 +50,16 @@ impl<'a> Growths<'a> {
     /// What is to be known of a cell that grows.
     pub(super) fn sentence(&self, cell: &CellSummary<'_>) -> Option<String> {
         let growth = self.growing(cell)?;
-        let size = |bytes| show_bytes(bytes).replace(' ', "\u{a0}");
         let counted = if growth.counted {
             ""
         } else {
             " Requests were not counted with the readings, and are taken as even over the measured phase."
         };
         Some(format!(
-            "Memory grows by {} a request ({}–{}): {} in the measured phase, {} of what it had at its beginning. Its peak \
+            "Memory grows by {} a request ({}): {} in the measured phase, {} of the RSS at its beginning. Its peak \
              depends on how many requests it served, {} here with the warm-up. A longer warm-up and load tell whether it settles.{counted}",
             size(growth.slope.estimate),
-            size(growth.slope.low),
-            size(growth.slope.high),
+            sizes(growth.slope.low, growth.slope.high),
             size(growth.added),
             show::share(growth.share),
             requests(growth.requests),
@@ -85,11 +83,46 @@ impl<'a> Growths<'a> {
     }
 }
 
+/// A size with its unit, which no line break parts from it.
+fn size(bytes: f64) -> String {
+    show_bytes(bytes).replace(' ', "\u{a0}")
+}
+
+/// `10.3–10.4 KiB`: the unit once, where it is that of both.
+fn sizes(low: f64, high: f64) -> String {
+    let (low, high) = (size(low), size(high));
+    if low == high {
+        return low;
+    }
+    match (low.split_once('\u{a0}'), high.split_once('\u{a0}')) {
+        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number}–{high}"),
+        _ => format!("{low}–{high}"),
+    }
+}
+
 /// A number of requests, as shown: every digit up to ten thousand, then four.
 pub(super) fn requests(number: f64) -> String {
     if number < 10_000.0 {
         show::count(number.round())
     } else {
         crate::units::show_number(number, 4)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_sizes_name_their_common_unit_once() {
+        assert_eq!(sizes(10_240.0, 10_752.0), "10.0–10.5\u{a0}KiB");
+        assert_eq!(sizes(512.0, 2048.0), "512\u{a0}B–2.00\u{a0}KiB");
+        assert_eq!(sizes(10_240.0, 10_240.0), "10.0\u{a0}KiB");
+    }
+
+    #[test]
+    fn requests_keep_the_digits_that_matter() {
+        assert_eq!(requests(4100.4), "4\u{a0}100");
+        assert_eq!(requests(123_456.0), "123\u{a0}500");
     }
 }

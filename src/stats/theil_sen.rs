@@ -26,7 +26,7 @@ pub(super) fn slope(points: &[(f64, f64)], inflation: f64) -> Option<Interval> {
     let half_width = NORMAL * variance.sqrt();
     let rank = |rank: f64| rank.round_ties_even().clamp(0.0, (n - 1) as f64) as usize;
     let low = rank((n as f64 - half_width) / 2.0).saturating_sub(1);
-    let high = rank((n as f64 + half_width) / 2.0);
+    let high = rank(f64::midpoint(n as f64, half_width));
     Some(Interval {
         estimate: middle(&mut slopes),
         low: nth(&mut slopes, low),
@@ -46,7 +46,7 @@ pub(super) fn inflation(points: &[(f64, f64)], slope: f64) -> f64 {
     let n = points.len() as f64;
     let left: Vec<f64> = points.iter().map(|(x, y)| y - slope * x).collect();
     let mut ranks = ranks(&left);
-    let mean = (n + 1.0) / 2.0;
+    let mean = f64::midpoint(n, 1.0);
     for rank in &mut ranks {
         *rank -= mean;
     }
@@ -65,8 +65,9 @@ fn slopes(points: &[(f64, f64)]) -> Vec<f64> {
     let mut all = Vec::with_capacity(points.len() * points.len() / 2);
     for (at, (x, y)) in points.iter().enumerate() {
         for (other_x, other_y) in &points[at + 1..] {
-            if other_x != x {
-                all.push((other_y - y) / (other_x - x));
+            let apart = other_x - x;
+            if apart != 0.0 {
+                all.push((other_y - y) / apart);
             }
         }
     }
@@ -98,7 +99,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     let mut ranks = vec![0.0; values.len()];
     let mut first = 0;
     for run in order.chunk_by(|a, b| values[*a].total_cmp(&values[*b]).is_eq()) {
-        let shared = first as f64 + (run.len() as f64 + 1.0) / 2.0;
+        let shared = first as f64 + f64::midpoint(run.len() as f64, 1.0);
         for at in run {
             ranks[*at] = shared;
         }

@@ -103,6 +103,11 @@ impl Behaviour {
         self.with("FX_HOLD", &bytes)
     }
 
+    /// Keeps another MiB after every so many requests.
+    pub(crate) fn leaking_every(self, requests: u64) -> Self {
+        self.with("FX_LEAK_EVERY", &requests)
+    }
+
     /// Listens only after a while.
     pub(crate) fn listening_after(self, time: Duration) -> Self {
         self.with("FX_WAIT_MS", &time.as_millis())
@@ -182,6 +187,8 @@ struct Server {
     count: Option<std::fs::File>,
     record: Option<Mutex<(std::fs::File, HashSet<Vec<u8>>)>>,
     requests: AtomicU64,
+    leak_every: Option<u64>,
+    kept: Mutex<Vec<Vec<u8>>>,
 }
 
 /// Serves for ever; a test only in name.
@@ -228,6 +235,8 @@ fn server() {
         record: var("FX_RECORD")
             .map(|file| Mutex::new((std::fs::File::create(file).unwrap(), HashSet::new()))),
         requests: AtomicU64::new(0),
+        leak_every: number("FX_LEAK_EVERY"),
+        kept: Mutex::default(),
     });
     for (stream, number) in listener.incoming().flatten().zip(1..) {
         if let Some(file) = &connections {
@@ -324,6 +333,12 @@ impl Server {
                 Ok(code) => std::process::exit(code),
                 Err(_) => std::process::abort(),
             }
+        }
+        if self
+            .leak_every
+            .is_some_and(|every| number.is_multiple_of(every))
+        {
+            self.kept.lock().unwrap().push(vec![1; 1 << 20]);
         }
         let slow = self.slow_until.filter(|until| number <= *until);
         if let Some(take) = slow.and(self.slow).or(self.take) {

@@ -13,6 +13,7 @@ mod effect;
 mod figures;
 mod gates;
 mod generators;
+mod growth;
 mod hints;
 mod kill;
 mod life;
