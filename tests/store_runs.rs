@@ -118,7 +118,7 @@ fn readings(repetition: u32) -> Vec<Reading> {
 
 /// A run with so many trials, its runner gone.
 fn with_trials(out: &Path, trials: u32) -> RunFolder {
-    let mut folder = RunFolder::create(out, "demo", Some("ab12cd3"), run(None)).unwrap();
+    let mut folder = RunFolder::create(out, "demo", Some("ab12cd3"), run(None), None).unwrap();
     for repetition in 1..=trials {
         folder
             .append_trial(&trial(repetition), &readings(repetition))
@@ -318,7 +318,7 @@ fn a_run_is_found_only_by_what_can_be_its_name() {
             Err(StoreError::BadName(_))
         ));
         assert!(find(out.path(), Some(bad), "latest").is_err());
-        assert!(RunFolder::create(out.path(), bad, None, run(None)).is_err());
+        assert!(RunFolder::create(out.path(), bad, None, run(None), None).is_err());
     }
     assert!(matches!(
         find(out.path(), None, "2026"),
@@ -332,8 +332,14 @@ fn the_newest_unfinished_run_of_a_profile_is_resumed() {
     let mut complete = with_trials(out.path(), 3);
     complete.finish(End::Complete).unwrap();
     assert_eq!(unfinished(out.path(), "demo", None).unwrap(), None);
-    let mut quick =
-        RunFolder::create(out.path(), "demo", Some("ab12cd3"), run(Some("quick"))).unwrap();
+    let mut quick = RunFolder::create(
+        out.path(),
+        "demo",
+        Some("ab12cd3"),
+        run(Some("quick")),
+        None,
+    )
+    .unwrap();
     let failed = Trial {
         outcome: Outcome::Failed {
             step: Step::Ready,

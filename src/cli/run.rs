@@ -119,7 +119,11 @@ fn run_all(arguments: &RunArgs) -> Result<Exit, Exit> {
     };
     let mut worst = Exit::Fine;
     for work in &mut works {
-        worst = worst.max(session.one(work)?);
+        // What an earlier suite has shown is not lost to a later one that cannot run.
+        worst = worst.max(session.one(work).unwrap_or_else(|exit| exit));
+        if worst >= Exit::Usage && worst != Exit::GateFell {
+            return Err(worst);
+        }
         if session.cancel.is_cancelled() {
             return Ok(Exit::Interrupted);
         }
@@ -388,28 +392,21 @@ impl Sessions<'_> {
                 .strftime("%Y-%m-%dT%H:%M:%SZ")
                 .to_string(),
             hotlap: env!("CARGO_PKG_VERSION").to_owned(),
-            revision: revision.clone(),
+            revision,
             load_average: host::load_average(),
             host: Some(host::fingerprint()),
             notes: Vec::new(),
         };
         warn_of_leftovers(&work.out);
         let mut records = match &mut work.task {
-            Task::Begin(planned, baseline) => {
-                let records = begin(
-                    self.arguments,
-                    planned,
-                    &work.out,
-                    scratch.path(),
-                    revision.as_deref(),
-                    session,
-                )?;
-                if let Some(baseline) = baseline {
-                    let kept = records.keep_baseline(baseline);
-                    kept.map_err(|error| stored(&error))?;
-                }
-                records
-            }
+            Task::Begin(planned, baseline) => begin(
+                self.arguments,
+                planned,
+                &work.out,
+                scratch.path(),
+                session,
+                baseline.as_ref().map(|baseline| &**baseline),
+            )?,
             Task::GoOn(run, spec) => {
                 requirements::refuse_lost_generators(spec, &folder, scratch.path())?;
                 resume(run, session)?
@@ -475,8 +472,8 @@ fn begin(
     planned: &mut Planned,
     out: &Path,
     scratch: &Path,
-    revision: Option<&str>,
     session: Session,
+    baseline: Option<&Baseline>,
 ) -> Result<RunFolder, Exit> {
     let versions = requirements::apply(&mut planned.spec, &planned.read.suite.folder, scratch)?;
     requirements::refuse_skips(&planned.spec, arguments.strict)?;
@@ -501,7 +498,12 @@ fn begin(
         sessions: vec![session],
         end: None,
     };
-    RunFolder::create(out, &planned.spec.suite, revision, run).map_err(|error| stored(&error))
+    let revision = run
+        .sessions
+        .first()
+        .and_then(|session| session.revision.clone());
+    RunFolder::create(out, &planned.spec.suite, revision.as_deref(), run, baseline)
+        .map_err(|error| stored(&error))
 }
 
 /// A budget in which not even one trial of each cell fits.

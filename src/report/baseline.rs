@@ -3,7 +3,7 @@
 use super::Input;
 use super::naming::Naming;
 use super::rows::reasons;
-use crate::record::{Baseline, BaselineCell, End, FORMAT, METRICS, Run};
+use crate::record::{Baseline, BaselineCell, End, FORMAT, Host, METRICS, Run};
 use crate::stats::{CellSummary, State, complete, summarise};
 use std::collections::BTreeSet;
 
@@ -25,11 +25,21 @@ pub(super) fn of(input: &Input<'_>) -> Baseline {
         suite_sha256: Some(run.suite.sha256.clone()),
         complete: Some(run.end == Some(End::Complete) && complete(&cells)),
         selection: run.selection.clone(),
-        host: Some(run.host.clone()),
+        host: one_host(run),
         versions: run.versions.clone(),
         settings: Some(run.spec.run.clone()),
         cells: cells.iter().map(|one| cell(&naming, one)).collect(),
     }
+}
+
+/// The machine; none where a later session found another one.
+fn one_host(run: &Run) -> Option<Host> {
+    let others = run
+        .sessions
+        .iter()
+        .filter_map(|session| session.host.as_ref());
+    let same = others.into_iter().all(|host| *host == run.host);
+    same.then(|| run.host.clone())
 }
 
 /// The revision of all sessions; of several the dirty one or the last.

@@ -138,6 +138,9 @@ fn finding(
     let n = cell.valid().count().min(base.valid().count());
     let few = comparison.verdict == Verdict::TooFew;
     let basis = match rate.by_round.len() {
+        _ if let Verdict::TooFewForSoMany { needed } = comparison.verdict => Some(format!(
+            "no verdict: so many comparisons need {needed} trials of each cell"
+        )),
         _ if !few => None,
         0 => Some(format!(
             "that of the medians of {}",

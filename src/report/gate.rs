@@ -335,7 +335,7 @@ fn not_shown(input: &Input<'_>, gate: &Judgement<'_, '_>, could_have_seen: f64) 
     let let_pass = let_pass(input, gate);
     if could_have_seen == 0.0 && gate.value == Some(1.0) {
         "as before".to_owned()
-    } else if could_have_seen > let_pass {
+    } else if could_have_seen > 2.0 * let_pass {
         format!(
             "held, but a regression of up to {} could have gone unseen: more repetitions show more",
             show::share(could_have_seen)
@@ -343,7 +343,7 @@ fn not_shown(input: &Input<'_>, gate: &Judgement<'_, '_>, could_have_seen: f64) 
     } else {
         format!(
             "no regression shown (could have seen {})",
-            percent(let_pass)
+            show::share(could_have_seen)
         )
     }
 }

@@ -37,6 +37,8 @@ const SETTINGS: [&str; 6] = [
 ];
 /// How the folders of checkouts begin, and the folders that they lie in.
 pub(super) const OURS: &str = "hotlap-";
+/// Digits of a commit in the name of its checkout.
+const SHORT: usize = 7;
 
 /// What lies at a path of a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,11 +186,10 @@ impl Repository {
         let words = ["worktree", "list", "--porcelain"];
         let list = self.git.run(&words, ASKED_WITHIN).await;
         let mut forgotten = 0;
-        for line in list.unwrap_or_default().lines() {
-            let Some(tree) = line.strip_prefix("worktree ").map(Path::new) else {
-                continue;
-            };
-            if is_ours(tree) && !tree.exists() && self.remove(tree).await.is_ok() {
+        for entry in list.unwrap_or_default().split("\n\n") {
+            if let Some(tree) = lost(entry)
+                && self.remove(tree).await.is_ok()
+            {
                 forgotten += 1;
             }
         }
@@ -196,13 +197,33 @@ impl Repository {
     }
 }
 
-/// Whether a checkout was made by hotlap, by its name and that of the folder that it lies in.
-fn is_ours(tree: &Path) -> bool {
-    let ours = |path: Option<&Path>| {
-        let name = path.and_then(Path::file_name);
-        name.is_some_and(|name| name.to_string_lossy().starts_with(OURS))
+/// The checkout of an entry of `git worktree list --porcelain`, where hotlap made it and it is gone: by its exact
+/// names, where the folder of all checkouts is still there (else a disk may only be away), and not where somebody has locked it.
+fn lost(entry: &str) -> Option<&Path> {
+    let mut lines = entry.lines();
+    let tree = Path::new(lines.next()?.strip_prefix("worktree ")?);
+    // Git itself locks what it has not yet checked out.
+    let kept = lines.any(|line| line.starts_with("locked") && line != "locked initializing");
+    let room = tree.parent()?;
+    let gone = !tree.exists() && room.parent()?.is_dir();
+    (!kept && gone && is_ours(room, tree)).then_some(tree)
+}
+
+/// Whether these are names that only hotlap gives: `hotlap-PID-16 hexadecimal digits` and in it `hotlap-COMMIT`.
+fn is_ours(room: &Path, tree: &Path) -> bool {
+    let name = |path: &Path| {
+        let name = path.file_name()?.to_str()?;
+        name.strip_prefix(OURS).map(str::to_owned)
     };
-    ours(Some(tree)) && ours(tree.parent())
+    let hexadecimal = |text: &str, length: usize| {
+        text.len() == length && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    let room = name(room).and_then(|name| {
+        let (pid, random) = name.split_once('-')?;
+        let number = !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit());
+        Some(number && hexadecimal(random, 16))
+    });
+    room == Some(true) && name(tree).is_some_and(|commit| hexadecimal(&commit, SHORT))
 }
 
 /// A revision as git is asked for it: what comes from the caller's environment is filled in.
@@ -285,5 +306,35 @@ impl Git {
         let words = ["status", "--porcelain", "--untracked-files=no"];
         let changes = self.run(&words, ASKED_WITHIN).await?;
         Ok(!changes.trim().is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_hotlap_has_made_is_forgotten() {
+        let cache = tempfile::tempdir().unwrap();
+        let entry = |room: &str, tree: &str, rest: &str| {
+            let path = cache.path().join(room).join(tree);
+            format!("worktree {}\nHEAD abc\ndetached{rest}", path.display())
+        };
+        let (room, tree) = ("hotlap-12-0123456789abcdef", "hotlap-0a1b2c3");
+        assert!(lost(&entry(room, tree, "")).is_some());
+        assert!(lost(&entry(room, tree, "\nlocked initializing")).is_some());
+        for (room, tree, rest) in [
+            (room, tree, "\nlocked on a disk that is away"),
+            (room, tree, "\nlocked"),
+            (room, "hotlap-fix", ""),
+            ("hotlap-work", tree, ""),
+            ("hotlap-12-0123", tree, ""),
+            ("hotlap-x-0123456789abcdef", tree, ""),
+            ("gone/hotlap-12-0123456789abcdef", tree, ""),
+        ] {
+            assert_eq!(lost(&entry(room, tree, rest)), None, "{room}/{tree}{rest}");
+        }
+        std::fs::create_dir_all(cache.path().join(room).join(tree)).unwrap();
+        assert_eq!(lost(&entry(room, tree, "")), None);
     }
 }

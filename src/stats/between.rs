@@ -6,7 +6,7 @@
 use super::changed::changed;
 use super::exact::{Interval, holm, unpaired, unpaired_p};
 use super::figures::median;
-use super::power::{least_unpaired, least_unpaired_p, unpaired_change};
+use super::power::{at_least, least_unpaired, least_unpaired_p, unpaired_change};
 use crate::record::{Baseline, BaselineCell, Direction, Host, METRICS, Metric};
 use crate::units::show_bytes;
 
@@ -310,7 +310,7 @@ impl Change {
         }
         let seen = unpaired_change(self.spread(), n.min(m), comparisons);
         Ruling::NotShown {
-            could_have_seen: seen.max(min_effect),
+            could_have_seen: seen.max(at_least(min_effect, self.spread(), n.min(m))),
         }
     }
 

@@ -90,7 +90,8 @@ fn a_difference_below_the_least_that_matters_is_none() {
     let Ruling::NotShown { could_have_seen } = only(&old, &new) else {
         panic!("a difference of 1 % is named")
     };
-    assert!((could_have_seen - 0.02).abs() < 1e-12);
+    // It must be cared for, and told from what single trials spread by.
+    assert!((0.02..0.06).contains(&could_have_seen), "{could_have_seen}");
 }
 
 #[test]

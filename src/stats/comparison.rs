@@ -1,7 +1,7 @@
 //! Whether two cells differ: the ratio of their figures with its interval, and what may be said of it.
 
 use super::exact::{holm, paired_p, unpaired_p};
-use super::power::constant;
+use super::power::{at_least, least_trials, least_unpaired, paired_change, unpaired_change};
 use super::summary::{Ratio, State, logs_of, ratio};
 use super::{CellSummary, ENOUGH_TRIALS, effect};
 use crate::record::Run;
@@ -20,7 +20,13 @@ pub enum Verdict {
     /// They differ: the interval excludes 1, the exact test says so with all comparisons of the report taken together, and
     /// the difference is at least as large as the suite cares for.
     Differ,
-    /// No difference is shown. One of this share of the figure would have been found in four of five runs.
+    /// Not even the clearest difference could be named in so few trials, with so many comparisons in one report.
+    TooFewForSoMany {
+        /// The trials of each cell that it takes.
+        needed: u32,
+    },
+    /// No difference is shown. One of this share of the figure would have been found in four of five runs, by the whole rule:
+    /// with all comparisons of the report, and an estimate of at least what the suite cares for.
     NotShown {
         /// The share.
         could_have_seen: f64,
@@ -32,6 +38,7 @@ impl Verdict {
     pub fn word(self) -> &'static str {
         match self {
             Self::TooFew => "too_few",
+            Self::TooFewForSoMany { .. } => "too_few_for_so_many",
             Self::Limited => "limited",
             Self::Differ => "differ",
             Self::NotShown { .. } => "not_shown",
@@ -56,26 +63,81 @@ pub struct Comparison<'c, 'a> {
 /// are compared with none.
 pub fn comparisons<'c, 'a>(run: &Run, cells: &'c [CellSummary<'a>]) -> Vec<Comparison<'c, 'a>> {
     let settings = &run.spec.run;
-    let mut found: Vec<(Comparison<'c, 'a>, Option<f64>)> = cells
+    let mut found: Vec<(Comparison<'c, 'a>, Option<Test>)> = cells
         .iter()
         .filter_map(|cell| compare(settings, cell, cells))
         .collect();
     // Only what a test was made of is a question.
-    let asked: Vec<f64> = found.iter().filter_map(|(_, p)| *p).collect();
+    let asked: Vec<f64> = found
+        .iter()
+        .filter_map(|(_, test)| Some(test.as_ref()?.p))
+        .collect();
+    let all = asked.len();
     let mut corrected = holm(&asked).into_iter();
-    for (comparison, p) in &mut found {
-        if p.is_none() {
-            continue;
-        }
+    for (comparison, test) in &mut found {
+        let Some(test) = test else { continue };
         let sure = corrected.next().is_some_and(|p| p <= LEVEL);
-        if sure && is_apart(&comparison.ratio, settings.min_effect) {
-            comparison.verdict = Verdict::Differ;
-        }
+        comparison.verdict = if sure && is_apart(&comparison.ratio, settings.min_effect) {
+            Verdict::Differ
+        } else {
+            test.unsure(all, settings.min_effect)
+        };
     }
     found
         .into_iter()
         .map(|(comparison, _)| comparison)
         .collect()
+}
+
+/// What an exact test says of two cells, and what it is made of.
+struct Test {
+    p: f64,
+    /// How much single trials spread, as a share.
+    spread: f64,
+    /// Rounds, or trials on the side that has fewer.
+    n: usize,
+    paired: bool,
+}
+
+impl Test {
+    /// Trials of one cell beside those of another, by their logarithms: in rounds, or all of the one against all of the other.
+    fn of(rounds: &[f64], mine: &[f64], other: &[f64]) -> Self {
+        if rounds.len() >= ENOUGH_TRIALS {
+            return Self {
+                p: paired_p(rounds),
+                // The logarithm of a ratio has the spread of both its sides.
+                spread: (variance(rounds) / 2.0).sqrt(),
+                n: rounds.len(),
+                paired: true,
+            };
+        }
+        Self {
+            p: unpaired_p(mine, other),
+            spread: f64::midpoint(variance(mine), variance(other)).sqrt(),
+            n: mine.len().min(other.len()),
+            paired: false,
+        }
+    }
+
+    /// The verdict where no difference is shown, among so many comparisons.
+    fn unsure(&self, comparisons: usize, min_effect: f64) -> Verdict {
+        let needed = if self.paired {
+            least_trials(comparisons)
+        } else {
+            u32::try_from(least_unpaired(comparisons)).unwrap_or(u32::MAX)
+        };
+        if self.n < needed as usize {
+            return Verdict::TooFewForSoMany { needed };
+        }
+        let seen = if self.paired {
+            paired_change(self.spread, self.n, comparisons)
+        } else {
+            unpaired_change(self.spread, self.n, comparisons)
+        };
+        Verdict::NotShown {
+            could_have_seen: seen.max(at_least(min_effect, self.spread, self.n)),
+        }
+    }
 }
 
 /// Whether the interval excludes 1, and the ratio is as far from it as matters.
@@ -86,12 +148,12 @@ fn is_apart(ratio: &Ratio, min_effect: f64) -> bool {
     excluded && (ratio.value - 1.0).abs() >= min_effect
 }
 
-/// One comparison, as it stands before all are taken together, and the p of its test where there is one.
+/// One comparison, as it stands before all are taken together, and its test where there is one.
 fn compare<'c, 'a>(
     settings: &RunSettings,
     of: &'c CellSummary<'a>,
     cells: &'c [CellSummary<'a>],
-) -> Option<(Comparison<'c, 'a>, Option<f64>)> {
+) -> Option<(Comparison<'c, 'a>, Option<Test>)> {
     let baseline = of.cell.baseline.as_ref()?;
     let to = cells.iter().find(|other| other.cell.id == *baseline)?;
     if of.state != State::Measured || to.state != State::Measured || effect(of, to).is_nothing() {
@@ -100,25 +162,15 @@ fn compare<'c, 'a>(
     let rate = "requests_per_second";
     let (mine, other) = (of.metrics.get(rate)?, to.metrics.get(rate)?);
     let ratio = ratio(mine, other, settings.order)?;
-    let (verdict, p) = if of.is_limited() || to.is_limited() {
+    let (verdict, test) = if of.is_limited() || to.is_limited() {
         (Verdict::Limited, None)
     } else if ratio.interval.is_none() || !of.enough() || !to.enough() {
         (Verdict::TooFew, None)
     } else {
-        let (mine, other) = (logs_of(mine), logs_of(other));
-        let logs: Vec<f64> = ratio.by_round.iter().map(|one| one.ln()).collect();
-        let (p, variance, n) = if logs.len() >= ENOUGH_TRIALS {
-            // The logarithm of a ratio has the spread of both its sides.
-            (paired_p(&logs), variance(&logs) / 2.0, logs.len())
-        } else {
-            let both = f64::midpoint(variance(&mine), variance(&other));
-            (unpaired_p(&mine, &other), both, mine.len().min(other.len()))
-        };
-        let seen = could_have_seen(variance.sqrt(), n, 1);
-        let verdict = Verdict::NotShown {
-            could_have_seen: seen.max(settings.min_effect),
-        };
-        (verdict, Some(p))
+        let rounds: Vec<f64> = ratio.by_round.iter().map(|one| one.ln()).collect();
+        let test = Test::of(&rounds, &logs_of(mine), &logs_of(other));
+        // What it says is known when all are taken together.
+        (test.unsure(1, settings.min_effect), Some(test))
     };
     let comparison = Comparison {
         of,
@@ -126,13 +178,7 @@ fn compare<'c, 'a>(
         ratio,
         verdict,
     };
-    Some((comparison, p))
-}
-
-/// The smallest change that is found in four of five runs of `n` trials that spread so much, where so many
-/// `questions` are asked at once and each stands alone.
-pub(super) fn could_have_seen(spread: f64, n: usize, questions: usize) -> f64 {
-    spread * (constant(questions) / (n as f64 - 2.0)).sqrt()
+    Some((comparison, test))
 }
 
 pub(super) fn variance(values: &[f64]) -> f64 {

@@ -21,6 +21,10 @@ fn calm(source: &mut fastrand::Rng) -> f64 {
     1.0 + 0.02 * normal(source)
 }
 
+fn still(source: &mut fastrand::Rng) -> f64 {
+    1.0 + 0.005 * normal(source)
+}
+
 fn rough(source: &mut fastrand::Rng) -> f64 {
     1.0 + 0.03 * normal(source)
 }
@@ -158,16 +162,45 @@ fn a_report_of_many_equal_cells_seldom_names_any() {
 
 #[test]
 fn what_could_have_been_seen_is_found_in_four_of_five_runs() {
-    // Ten trials that spread by 2 %.
-    let mut source = fastrand::Rng::with_seed(8);
-    let seen: Vec<f64> = (0..400)
-        .map(|_| {
-            let logs = logs(&pair(&mut source, 10, calm, 1.0, 0.0));
-            could_have_seen((variance(&logs) / 2.0).sqrt(), logs.len(), 1)
-        })
-        .collect();
-    let middle = crate::stats::median(&seen).unwrap();
-    assert!((0.025..0.031).contains(&middle), "{middle}");
+    let cases: [(usize, usize, Noise, f64); 6] = [
+        (6, 1, calm, 0.02),
+        (8, 3, calm, 0.02),
+        (10, 1, calm, 0.02),
+        (12, 6, calm, 0.02),
+        (20, 20, calm, 0.02),
+        // What is cared for is more than what is found.
+        (10, 1, still, 0.005),
+    ];
+    let times = 2000;
+    for (seed, (rounds, comparisons, noise, spread)) in (20u64..).zip(cases) {
+        let seen = paired_change(spread, rounds, comparisons).max(at_least(0.02, spread, rounds));
+        let found = share(times, seed, |source| {
+            let ratio = pair(source, rounds as u32, noise, 1.0 + seen, 0.0);
+            let p = paired_p(&logs(&ratio)) * comparisons as f64;
+            is_apart(&ratio, 0.02) && p <= LEVEL
+        });
+        let least = 0.80 - margin(0.80, times);
+        assert!(
+            found >= least,
+            "{rounds} rounds, {comparisons} comparisons: {found}"
+        );
+        assert!(seen < 0.2, "{seen}");
+    }
+}
+
+#[test]
+fn too_few_trials_for_so_many_comparisons_are_no_verdict() {
+    let test = |n: usize| Test {
+        p: 0.03,
+        spread: 0.02,
+        n,
+        paired: true,
+    };
+    assert!(matches!(test(6).unsure(1, 0.02), Verdict::NotShown { .. }));
+    assert_eq!(
+        test(6).unsure(2, 0.02),
+        Verdict::TooFewForSoMany { needed: 7 }
+    );
 }
 
 fn logs(ratio: &Ratio) -> Vec<f64> {

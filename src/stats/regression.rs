@@ -1,12 +1,12 @@
 //! Regression gates: whether a metric is worse than it was, by more than what is let pass. All regression gates of a
 //! report are one family of questions.
 
-use super::comparison::{LEVEL, could_have_seen, variance};
+use super::comparison::{LEVEL, variance};
 use super::exact::{Interval, holm, paired_p, unpaired, unpaired_p};
 use super::gate::{Why, spread, unsound};
-use super::power::{least_trials, least_unpaired};
+use super::power::{at_least, least_trials, least_unpaired, paired_change, unpaired_change};
 use super::summary::logs_of;
-use super::{CellSummary, ENOUGH_TRIALS, Spread, State, ratio};
+use super::{CellSummary, ENOUGH_TRIALS, Spread, ratio};
 use crate::ids::CellId;
 use crate::record::{Direction, Run, metric};
 use crate::spec::{Choice, Order};
@@ -39,6 +39,24 @@ pub(super) struct Question {
 }
 
 impl Question {
+    /// The regression that is found in four of five runs, by the whole rule, where so many are asked after.
+    fn could_have_seen(&self, all: usize) -> f64 {
+        let seen = if self.paired {
+            paired_change(self.spread, self.n, all)
+        } else {
+            unpaired_change(self.spread, self.n, all)
+        };
+        seen.max(at_least(self.let_pass, self.spread, self.n))
+    }
+
+    /// Whether the whole interval is within what is let pass.
+    fn is_within(&self) -> bool {
+        match self.better {
+            Direction::Higher => 1.0 - self.interval.low < self.let_pass,
+            Direction::Lower => self.interval.high - 1.0 < self.let_pass,
+        }
+    }
+
     /// By which share it is worse, where the interval shows that it is.
     fn worse_by(&self) -> Option<f64> {
         let Interval {
@@ -66,7 +84,7 @@ pub(super) fn together(questions: &[&Question]) -> Vec<Why> {
         if looks_worse && p <= LEVEL {
             return Why::Regressed;
         }
-        if worse_by.is_some() && !looks_worse {
+        if worse_by.is_some() && !looks_worse && p <= LEVEL && asked.is_within() {
             return Why::Smaller;
         }
         if looks_worse && asked.least_p * all as f64 > LEVEL {
@@ -78,7 +96,7 @@ pub(super) fn together(questions: &[&Question]) -> Vec<Why> {
             return Why::TooFewForAll { needed };
         }
         Why::NotShown {
-            could_have_seen: could_have_seen(asked.spread, asked.n, all),
+            could_have_seen: asked.could_have_seen(all),
         }
     };
     questions.iter().zip(holm(&p)).map(answer).collect()
@@ -107,21 +125,20 @@ pub(super) fn question(
         let_pass: max_regression.max(settings.min_effect),
     };
     let base = old_side(cell, cells);
-    match old.map(|old| old(&cell.cell.id, name)) {
-        Some(Ok(old)) => across(mine, &old, limit),
-        Some(Err(why)) if base.is_none() => Err(Why::NoOldValue(why)),
-        Some(Err(_)) | None => {
-            let base = base.ok_or(Why::NothingToCompare)?;
-            let theirs = base.metrics.get(name).ok_or(Why::NoBaseValue)?;
-            if by_load && base.is_limited() {
-                return Err(Why::Limited);
-            }
-            if base.state != State::Measured {
-                return Err(Why::NoBaseValue);
-            }
-            within(mine, theirs, limit, settings.order)
-        }
+    // What was measured in the same rounds says more than another time's run.
+    let Some(base) = base else {
+        let old = old.ok_or(Why::NothingToCompare)?;
+        let old = old(&cell.cell.id, name).map_err(Why::NoOldValue)?;
+        return across(mine, &old, limit);
+    };
+    if unsound(run, base).is_some() {
+        return Err(Why::NoBaseValue);
     }
+    let theirs = spread(base, name).map_err(|_| Why::NoBaseValue)?;
+    if by_load && base.is_limited() {
+        return Err(Why::Limited);
+    }
+    within(mine, theirs, limit, settings.order)
 }
 
 /// What is let pass.

@@ -160,7 +160,7 @@ fn an_earlier_run_is_compared_without_pairs() {
 }
 
 #[test]
-fn an_earlier_run_comes_before_another_revision() {
+fn another_revision_in_the_same_rounds_comes_before_an_earlier_run() {
     let gates = vec![at_most_worse("requests_per_second", 0.05)];
     let (base, head) = (cell("s", Some("base"), Vec::new()), cell("s", None, gates));
     let mut all = trials(&base, &OLD);
@@ -175,7 +175,7 @@ fn an_earlier_run_comes_before_another_revision() {
         };
         judge(&run, &cells, Some(&lookup))[0].why.clone()
     };
-    assert_eq!(judged(Ok(1.2)), Why::Regressed);
+    assert!(matches!(judged(Ok(1.2)), Why::NotShown { .. }));
     assert!(matches!(judged(Err("not there")), Why::NotShown { .. }));
 }
 

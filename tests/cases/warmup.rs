@@ -170,7 +170,11 @@ fn a_run_that_is_ended_in_a_pilot_leaves_nothing_and_goes_on_after_the_finished_
     let mut running = suite()
         .setting("max_warmup", "'1s'")
         .fixture("first", &one("first.starts"))
-        .fixture("second", &one("second.starts"))
+        // It never settles, so that it is still there when it is ended.
+        .fixture(
+            "second",
+            &one("second.starts").slowing_by(Duration::from_millis(250)),
+        )
         .spawn();
     let folder = running.suite.path().to_owned();
     let starts = |name: &str| {
