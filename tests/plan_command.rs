@@ -100,7 +100,7 @@ fn a_plan_is_a_tree_with_times_skips_and_the_order() {
             "[2] this version of hotlap does not carry out HTTP/2\n",
             "steady: 3 cells, 6 trials, about ",
             "need at least 8 trials a cell to name one difference; there are cells with 2",
-            "8 trials a cell would find a change of 2.0 %",
+            "8 trials a cell would find a change of 4.0 %",
             "Order (rounds, each shuffled; seed 7):\n    1  ",
         ],
     );

@@ -371,7 +371,8 @@ fn power(survey: &Survey<'_>) -> Vec<String> {
     if survey.comparisons == 0 {
         return Vec::new();
     }
-    let change = survey.head.run.min_effect;
+    // A change of just what is cared for looks like one of less in every other run.
+    let change = 2.0 * survey.head.run.min_effect;
     let percent = |share: f64| format!("{} %", show_number(share * 100.0, 2));
     let needed = least_trials(survey.comparisons);
     let mut sentences = Vec::new();
