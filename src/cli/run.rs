@@ -13,7 +13,7 @@ use super::suites::{self, Mistakes, Planned, Selection, counted};
 use super::terminal::{is_interactive, say_error, say_line, say_warning};
 use crate::host;
 use crate::ids::{RunId, hex};
-use crate::plan::{one_round, schedule};
+use crate::plan::{estimate_pilot, one_round, schedule};
 use crate::process::{GuardProgram, leftovers};
 use crate::record::{Baseline, End, FORMAT, Run, Session, SuiteFile};
 use crate::run::{self, Cancel, Job, RunError, not_applied};
@@ -508,7 +508,12 @@ fn begin(
 
 /// A budget in which not even one trial of each cell fits.
 fn refuse_budget(spec: &Spec) -> Result<(), Exit> {
-    let least = one_round(spec);
+    let searched = spec
+        .cells
+        .iter()
+        .filter(|cell| cell.work.find_warmup && cell.skip.is_none());
+    let pilots = u32::try_from(searched.count()).unwrap_or(u32::MAX);
+    let least = one_round(spec).saturating_add(estimate_pilot(&spec.run).0.saturating_mul(pilots));
     let Some(budget) = spec.run.budget.filter(|budget| least > *budget) else {
         return Ok(());
     };

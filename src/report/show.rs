@@ -5,6 +5,9 @@ use crate::record::{Metric, Unit};
 use crate::stats::{Interval, Spread, digits};
 use crate::units::{show_bytes, show_number, show_seconds};
 
+/// No ratio is shown with more.
+const MOST_DIGITS: usize = 6;
+
 /// Where no figure is.
 pub(super) const NONE: &str = "–";
 
@@ -68,7 +71,15 @@ pub(super) fn multiple(ratio: f64, by_round: &[f64]) -> String {
 
 /// A multiple and its interval: `0.62`, `0.6–0.64`, one digit beyond where the ends begin to differ.
 pub(super) fn with_interval(interval: &Interval) -> (String, String) {
-    let digits = digits(&[interval.low, interval.high]).max(2);
+    let usual = digits(&[interval.low, interval.high]).max(2);
+    // An interval that excludes 1 must not look as if it held it.
+    let hides = |digits: usize| {
+        let ends = [interval.low, interval.high];
+        let near = |end: f64| show_number(end, digits) == show_number(1.0, digits);
+        interval.excludes(1.0) && ends.into_iter().any(near)
+    };
+    let digits = (usual..MOST_DIGITS).find(|digits| !hides(*digits));
+    let digits = digits.unwrap_or(usual);
     let shown = |value: f64| show_number(value, digits);
     let (low, high) = (shown(interval.low), shown(interval.high));
     let range = if low == high {
@@ -107,5 +118,21 @@ pub(super) fn plural(number: usize, one: &str) -> String {
         format!("1 {one}")
     } else {
         format!("{number} {one}s")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_that_excludes_1_is_shown_so() {
+        let interval = |low, high| Interval {
+            estimate: 1.1,
+            low,
+            high,
+        };
+        assert_eq!(with_interval(&interval(1.02, 1.63)).1, "1.02–1.63");
+        assert_eq!(with_interval(&interval(0.98, 1.63)).1, "0.98–1.6");
     }
 }
