@@ -554,7 +554,8 @@ fn a_connection_carries_one_request_where_it_should() {
         let load = load(&outcome);
         let (served, accepted) = (counted(&outcome, "count"), counted(&outcome, "connections"));
         assert!(
-            accepted.abs_diff(served) <= 4,
+            // What is opened at an end and not asked any more, in each phase, and what looks whether it is ready.
+            accepted.abs_diff(served) <= 8,
             "{tool}: {accepted} for {served}"
         );
         assert!(load.connections.opened >= load.counts.succeeded, "{load:?}");
