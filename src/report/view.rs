@@ -80,7 +80,7 @@ pub struct View {
     pub timings: Vec<TimingNote>,
     /// The mark beside means that nobody timed, where any stands beside a published one.
     pub derived: Option<TimingNote>,
-    /// The head of the column of [`FigureView::range`] of requests per second.
+    /// The head of the column that has the range or interval of requests per second.
     pub range_head: &'static str,
     /// Whether any of these is an interval.
     pub intervals: bool,
