@@ -13,6 +13,7 @@ use fixture::{Records, records};
 use hotlap::ids::CellId;
 use hotlap::record::{Baseline, End, Outcome, Trial};
 use hotlap::report::{Format, Input, Options, baseline, compare_json, compare_markdown, render};
+use hotlap::spec::{Limit, Planned};
 use pulldown_cmark::{Event, Options as Markdown, Parser, Tag};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -168,6 +169,94 @@ fn json_has_every_metric_and_the_same_in_the_report() {
     );
     assert!(cell["metrics"]["rss_after"].is_object());
     assert_eq!(alone["same_machine"], true);
+}
+
+/// A whole run in which plain Node may lose 5 % of its rate and of its start-up.
+fn gated(mut records: Records) -> Records {
+    records.run.end = Some(End::Complete);
+    let planned = |trial: &Trial| Planned {
+        trial: trial.trial.clone(),
+        round: trial.round,
+    };
+    records.run.plan = records.trials.iter().map(planned).collect();
+    let cell = &mut records.run.spec.cells[0];
+    cell.gates = ["requests_per_second", "startup"]
+        .map(|metric| Limit {
+            metric: metric.to_owned(),
+            max: None,
+            min: None,
+            max_regression: Some(0.05),
+        })
+        .to_vec();
+    records
+}
+
+/// What became of the gates, each as `held` or `fell` with why.
+fn gates(new: &Records, old: &Baseline) -> Vec<(String, String)> {
+    let options = Options {
+        formats: vec![Format::Json],
+        template: None,
+    };
+    let made = render(&input(new, Some(old)), &options).unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&made[0].bytes).unwrap();
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let gates = report["gates"].as_array().unwrap();
+    gates
+        .iter()
+        .map(|gate| (text(&gate["word"]), text(&gate["why"])))
+        .collect()
+}
+
+#[test]
+fn gates_are_held_against_the_earlier_run() {
+    let before = gated(eight(11));
+    let old = baseline(&input(&before, None));
+    let words = |new: Records| -> Vec<String> {
+        let judged = gates(&gated(new), &old);
+        judged.into_iter().map(|(word, _)| word).collect()
+    };
+    assert_eq!(words(eight(12)), ["held", "held"]);
+    // An eighth less.
+    assert_eq!(words(later()), ["fell", "held"]);
+}
+
+#[test]
+fn an_earlier_run_that_was_not_whole_holds_no_gate() {
+    let before = gated(eight(11));
+    let new = gated(eight(12));
+    let judged = |change: fn(&mut Baseline)| {
+        let mut old = baseline(&input(&before, None));
+        change(&mut old);
+        gates(&new, &old)
+    };
+    let fell = |change: fn(&mut Baseline), why: &str| {
+        for (word, said) in judged(change) {
+            assert!(word == "fell" && said.contains(why), "{word}: {said}");
+        }
+    };
+    fell(|old| old.complete = Some(false), "did not run to its end");
+    fell(|old| old.complete = None, "that is not known");
+    fell(|old| old.cells[0].planned = Some(9), "not every trial");
+    fell(
+        |old| old.cells[0].state = "failed".to_owned(),
+        "it was failed",
+    );
+    fell(
+        |old| old.host = None,
+        "machine of the earlier run is not known",
+    );
+    fell(
+        |old| old.host.as_mut().unwrap().cpus += 1,
+        "another machine",
+    );
+    fell(
+        |old| old.cells[0].id = CellId("other@steady#000000000000".to_owned()),
+        "no cell of this configuration",
+    );
+    // The generator spoils what is made under load.
+    let limited = judged(|old| old.cells[0].limited = Some(true));
+    assert!(limited[0].0 == "fell" && limited[0].1.contains("the generator was the limit"));
+    assert_eq!(limited[1].0, "held", "{limited:?}");
 }
 
 fn page(old: &Baseline, new: &Baseline) -> String {

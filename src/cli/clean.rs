@@ -5,10 +5,9 @@
 
 use super::exit::Exit;
 use super::revisions;
-use super::suites::counted;
 use super::terminal::{say_error, say_line};
 use crate::process::{end_leftover, leftovers};
-use crate::run::sweep;
+use crate::run::{abandoned, sweep};
 use crate::server::cache::Cache;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -20,7 +19,7 @@ pub(super) struct CleanArgs {
     /// The folder of reports
     #[arg(long, value_name = "DIR", default_value = "reports")]
     out: PathBuf,
-    /// Say what would be ended and where the cache is; end and remove nothing
+    /// Say what would be ended and taken away, and where the cache is; end and remove nothing
     #[arg(long)]
     dry_run: bool,
     /// Take the runtimes and builds away that are kept for later runs
@@ -79,9 +78,7 @@ pub(super) fn main(arguments: &CleanArgs) -> Exit {
     if !arguments.dry_run {
         say_line(&format!("{ended} processes were ended"));
     }
-    if !arguments.dry_run {
-        checkouts(&arguments.out);
-    }
+    checkouts(&arguments.out, arguments.dry_run);
     if arguments.caches {
         failed |= !empty(&Cache::find(), arguments.dry_run);
     }
@@ -90,15 +87,27 @@ pub(super) fn main(arguments: &CleanArgs) -> Exit {
 
 /// Takes the checkouts of revisions away that runs left whose keepers were killed too, and makes the repository around
 /// the reports forget those that are gone.
-fn checkouts(out: &Path) {
-    let gone = sweep();
+fn checkouts(out: &Path, dry_run: bool) {
     // Reports need not be there yet, and their folder is then beside this one.
     let folder = if out.is_dir() { out } else { Path::new(".") };
+    if dry_run {
+        for folder in abandoned()
+            .into_iter()
+            .chain(revisions::lost_checkouts(folder))
+        {
+            say_line(&format!(
+                "a checkout of a revision that nobody uses: {}",
+                folder.display()
+            ));
+        }
+        return;
+    }
+    let gone = sweep();
     let forgotten = revisions::forget_lost(folder);
     if gone + forgotten > 0 {
         say_line(&format!(
-            "{} of revisions that nobody uses were taken away",
-            counted(gone.max(forgotten), "checkout")
+            "checkouts of revisions that nobody uses, taken away: {}",
+            gone.max(forgotten)
         ));
     }
 }

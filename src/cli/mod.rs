@@ -3,6 +3,7 @@
 //! were asked for go to standard output.
 
 mod baseline;
+mod begin;
 mod check;
 mod clean;
 mod compare;

@@ -354,6 +354,18 @@ pub(super) fn lost(spec: &Spec, folder: &Path) -> Vec<String> {
     }
 }
 
+/// The checkouts of runs that were killed that the repository around a folder still knows.
+pub(super) fn lost_checkouts(folder: &Path) -> Vec<PathBuf> {
+    let lost =
+        ask(
+            async |scratch, program| match Repository::around(folder, scratch, program).await {
+                Ok(repository) => repository.lost().await,
+                Err(_) => Vec::new(),
+            },
+        );
+    lost.unwrap_or_default()
+}
+
 /// Makes the repository around a folder forget checkouts of runs that were killed. Returns how many.
 pub(super) fn forget_lost(folder: &Path) -> usize {
     let forgotten =

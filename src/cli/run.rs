@@ -2,6 +2,7 @@
 //! suites are run one after the other.
 
 use super::baseline::{Whose, older};
+use super::begin::{begin, narrowing, resume, warn_of_leftovers};
 use super::exit::Exit;
 use super::gates;
 use super::progress::Listener;
@@ -12,16 +13,12 @@ use super::scratch::Scratch;
 use super::suites::{self, Mistakes, Planned, Selection, counted};
 use super::terminal::{is_interactive, say_error, say_line, say_warning};
 use crate::host;
-use crate::ids::{RunId, hex};
-use crate::plan::{estimate_pilot, one_round, schedule};
-use crate::process::{GuardProgram, leftovers};
-use crate::record::{Baseline, End, FORMAT, Run, Session, SuiteFile};
-use crate::run::{self, Cancel, Job, RunError, not_applied};
+use crate::process::GuardProgram;
+use crate::record::{Baseline, End, Session};
+use crate::run::{self, Cancel, Job, RunError};
 use crate::spec::Spec;
-use crate::store::{self, Lock, RunFolder, RunState, StoreError};
-use crate::units::{show_duration, write_duration};
+use crate::store::{self, Lock, RunState, StoreError};
 use clap::{Args, ValueEnum};
-use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -43,7 +40,7 @@ pub(super) struct RunArgs {
     #[arg(required = true, value_name = "SUITE")]
     suites: Vec<PathBuf>,
     #[command(flatten)]
-    selection: Selection,
+    pub(super) selection: Selection,
     /// Where records and reports go [default: reports/ beside the folder `suites`]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -53,16 +50,16 @@ pub(super) struct RunArgs {
     /// Compare with this run in the report: its folder, its id, a file, or `latest`, the newest
     /// complete one of the suite and profile
     #[arg(long, value_name = "RUN")]
-    baseline: Option<String>,
+    pub(super) baseline: Option<String>,
     /// Cells that cannot run here and warnings are errors; of a run that begins
     #[arg(long)]
-    strict: bool,
+    pub(super) strict: bool,
     /// End the run at the first trial that fails
     #[arg(long)]
     fail_fast: bool,
     /// A gate of the suite that does not hold is exit code 3
     #[arg(long)]
-    gate: bool,
+    pub(super) gate: bool,
     /// Say nothing but errors, and where the report is
     #[arg(long, short)]
     quiet: bool,
@@ -120,10 +117,10 @@ fn run_all(arguments: &RunArgs) -> Result<Exit, Exit> {
     let mut worst = Exit::Fine;
     for work in &mut works {
         // What an earlier suite has shown is not lost to a later one that cannot run.
-        worst = worst.max(session.one(work).unwrap_or_else(|exit| exit));
-        if worst >= Exit::Usage && worst != Exit::GateFell {
-            return Err(worst);
-        }
+        worst = match session.one(work) {
+            Ok(exit) => worst.max(exit),
+            Err(exit) => return Err(worst.max(exit)),
+        };
         if session.cancel.is_cancelled() {
             return Ok(Exit::Interrupted);
         }
@@ -286,7 +283,7 @@ fn cannot(error: &dyn std::fmt::Display) -> Exit {
     Exit::Machine
 }
 
-fn stored(error: &StoreError) -> Exit {
+pub(super) fn stored(error: &StoreError) -> Exit {
     say_error(&error.to_string());
     match error {
         StoreError::NoRun { .. } | StoreError::BadName(_) | StoreError::Ambiguous { .. } => {
@@ -464,144 +461,5 @@ impl Sessions<'_> {
             End::Complete => Exit::Fine,
         };
         Ok(trials.max(gates))
-    }
-}
-
-fn begin(
-    arguments: &RunArgs,
-    planned: &mut Planned,
-    out: &Path,
-    scratch: &Path,
-    session: Session,
-    baseline: Option<&Baseline>,
-) -> Result<RunFolder, Exit> {
-    let versions = requirements::apply(&mut planned.spec, &planned.read.suite.folder, scratch)?;
-    requirements::refuse_skips(&planned.spec, arguments.strict)?;
-    refuse_budget(&planned.spec)?;
-    for note in not_applied(&planned.spec.run) {
-        say_line(&format!("note: {note}"));
-    }
-    if arguments.gate {
-        gates::warn_of_regressions(&planned.spec, arguments.baseline.is_some());
-    }
-    let run = Run {
-        format: FORMAT,
-        id: RunId(String::new()),
-        suite: suite_file(planned, out),
-        spec: planned.spec.clone(),
-        plan: schedule(&planned.spec),
-        selection: narrowing(arguments, &planned.spec),
-        host: session.host.clone().unwrap_or_default(),
-        versions,
-        pilots: Vec::new(),
-        warmup: None,
-        sessions: vec![session],
-        end: None,
-    };
-    let revision = run
-        .sessions
-        .first()
-        .and_then(|session| session.revision.clone());
-    RunFolder::create(out, &planned.spec.suite, revision.as_deref(), run, baseline)
-        .map_err(|error| stored(&error))
-}
-
-/// A budget in which not even one trial of each cell fits.
-fn refuse_budget(spec: &Spec) -> Result<(), Exit> {
-    let searched = spec
-        .cells
-        .iter()
-        .filter(|cell| cell.work.find_warmup && cell.skip.is_none());
-    let pilots = u32::try_from(searched.count()).unwrap_or(u32::MAX);
-    let least = one_round(spec).saturating_add(estimate_pilot(&spec.run).0.saturating_mul(pilots));
-    let Some(budget) = spec.run.budget.filter(|budget| least > *budget) else {
-        return Ok(());
-    };
-    say_error(&format!(
-        "the budget of {} is too small for the suite {}: one trial of each cell takes {} or more; give it more time, or \
-         leave cells out (--only, --skip), or shorten loads in a profile",
-        write_duration(budget),
-        spec.suite,
-        show_duration(least)
-    ));
-    Err(Exit::Usage)
-}
-
-fn resume(run: &Path, mut session: Session) -> Result<RunFolder, Exit> {
-    let (mut records, kept) = RunFolder::resume(run).map_err(|error| stored(&error))?;
-    for note in &kept.notes {
-        say_warning(note);
-    }
-    session.notes.clone_from(&kept.notes);
-    if session
-        .host
-        .as_ref()
-        .is_some_and(|host| *host != kept.run.host)
-    {
-        say_warning("this machine is not as it was when the run began; its trials may not compare");
-    }
-    let compares = kept
-        .run
-        .spec
-        .cells
-        .iter()
-        .any(|cell| cell.revision.is_some());
-    let last = kept.run.sessions.last();
-    if compares && last.is_some_and(|last| last.revision != session.revision) {
-        say_warning(
-            "the working tree is not the revision that it was when the run began; its trials may not compare",
-        );
-    }
-    records
-        .add_session(session)
-        .map_err(|error| stored(&error))?;
-    Ok(records)
-}
-
-/// What makes this run less than the suite; such a run is no page of the suite.
-fn narrowing(arguments: &RunArgs, spec: &Spec) -> Vec<String> {
-    let mut all = arguments.selection.narrowing();
-    if arguments.selection.repetitions.is_some() {
-        all.push(format!("--repetitions {}", spec.run.repetitions));
-    }
-    all
-}
-
-fn suite_file(planned: &Planned, out: &Path) -> SuiteFile {
-    let hash = Sha256::digest(planned.read.source.text.as_bytes());
-    SuiteFile {
-        path: relative(&planned.read.path, out),
-        sha256: hex(&hash),
-        text: planned.read.source.text.clone(),
-    }
-}
-
-/// The suite's path from the folder that holds the reports, where it lies below
-/// that, so that a report does not tell where on a machine it was made.
-fn relative(path: &Path, out: &Path) -> String {
-    let absolute = std::path::absolute(path).ok();
-    let base = std::path::absolute(out)
-        .ok()
-        .and_then(|out| out.parent().map(Path::to_owned));
-    absolute
-        .zip(base)
-        .and_then(|(path, base)| path.strip_prefix(base).ok().map(Path::to_owned))
-        .unwrap_or_else(|| path.to_owned())
-        .display()
-        .to_string()
-}
-
-/// Guards of earlier runs that were killed, and what they left alive.
-fn warn_of_leftovers(out: &Path) {
-    let count: usize = super::clean::ledger_folders(out)
-        .iter()
-        .filter_map(|folder| leftovers(folder).ok())
-        .flatten()
-        .map(|left| left.processes.len())
-        .sum();
-    if count > 0 {
-        say_warning(&format!(
-            "an earlier run left {count} processes alive, which take part in whatever is measured; `hotlap clean` ends them"
-        ));
     }
 }

@@ -6,12 +6,12 @@ use super::hint;
 use super::naming::Naming;
 use super::roles::shared_pages;
 use super::rows::{Bodies, baseline, bodies, reasons};
-use super::{Input, effect, show, warmup};
-use crate::ids::{CellId, TrialId};
-use crate::record::{ErrorKind, Load, Phase, Proof, Reading, Run, Trial};
+use super::{Input, effect, repetitions, show, warmup};
+use crate::ids::TrialId;
+use crate::record::{ErrorKind, Load, Phase, Proof, Reading, Trial};
 use crate::spec::Cell;
-use crate::stats::{CellSummary, ENOUGH_TRIALS, Limit, State, limit, pairs, still_wide};
-use crate::units::{show_bytes, show_duration, write_duration};
+use crate::stats::{CellSummary, ENOUGH_TRIALS, Limit, State, limit, pairs};
+use crate::units::{show_bytes, show_duration};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -73,7 +73,7 @@ pub(super) fn all(
             }
         }
     }
-    cautions.extend(wide(input.run, naming, cells));
+    cautions.extend(repetitions::wide(input.run, naming, cells));
     cautions.extend(shared_pages(naming, cells));
     for pair in pairs(&input.run.spec, cells) {
         if let Some(text) = effect::caution(pair) {
@@ -122,7 +122,7 @@ fn of_run(input: &Input<'_>, cells: &[CellSummary<'_>]) -> Vec<String> {
              from chance, so ratios carry no verdict."
         ));
     }
-    said.extend(budget(run));
+    said.extend(repetitions::of_budget(run));
     said.push(if run.host.cpus < CPUS_TO_SEPARATE {
         format!(
             "Shared cores: generator and server take turns on {}, so a faster server also \
@@ -163,54 +163,6 @@ fn of_run(input: &Input<'_>, cells: &[CellSummary<'_>]) -> Vec<String> {
     said.extend(moved(input));
     said.extend(input.notes.iter().cloned());
     said
-}
-
-/// What a budget took from the number of trials.
-fn budget(run: &Run) -> Option<String> {
-    let budget = run.spec.run.budget?;
-    let fixed = run
-        .spec
-        .cells
-        .iter()
-        .filter(|cell| !cell.auto && cell.skip.is_none());
-    let planned = |id: &CellId| run.plan.iter().filter(|one| one.trial.cell == *id).count();
-    let short = fixed.filter(|cell| planned(&cell.id) < cell.repetitions as usize);
-    let (left, of) = short
-        .map(|cell| (planned(&cell.id), cell.repetitions))
-        .max_by_key(|(_, of)| *of)?;
-    let verdict = if left < ENOUGH_TRIALS {
-        ", which is too few for a verdict"
-    } else {
-        ""
-    };
-    Some(format!(
-        "The budget of {} left {left} of up to {of} trials a cell{verdict}.",
-        write_duration(budget)
-    ))
-}
-
-/// Cells whose number of trials was found, and whose intervals are wider than was wanted.
-fn wide(run: &Run, naming: &Naming<'_>, cells: &[CellSummary<'_>]) -> Vec<Caution> {
-    let target = show::share(run.spec.run.target);
-    let why = |cell: &CellSummary<'_>| {
-        if cell.planned < cell.cell.repetitions as usize {
-            "as many as there were"
-        } else {
-            "the most that it may have"
-        }
-    };
-    still_wide(run, cells)
-        .into_iter()
-        .map(|(cell, half)| Caution {
-            cells: vec![naming.title(cell.cell)],
-            text: format!(
-                "After {}, {}, its interval is still ±{}, where ±{target} was wanted.",
-                show::plural(cell.planned, "trial"),
-                why(cell),
-                show::share(half)
-            ),
-        })
-        .collect()
 }
 
 /// Where revisions are compared, the working tree must be the same in every session.

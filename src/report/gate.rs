@@ -9,7 +9,8 @@ use crate::ids::CellId;
 use crate::record::{Baseline, Unit, metric, unit};
 use crate::spec::Bound;
 use crate::stats::{
-    CellSummary, Field, Judgement, Kind, Spread, Value as StatValue, Why, between, judge, summarise,
+    CellSummary, Field, Interval, Judgement, Kind, Spread, Value as StatValue, Why, between,
+    is_made_under_load, judge, summarise,
 };
 use crate::units::{show_number, significant, write_duration};
 use serde::Serialize;
@@ -137,16 +138,21 @@ fn earlier(
     if !known.is_measured() {
         return Err(format!("in the earlier run it was {}", known.state));
     }
-    if known.limited != Some(false) {
+    if old.complete != Some(true) {
+        return Err("the earlier run did not run to its end, or that is not known".to_owned());
+    }
+    let values = known.values(metric);
+    if known.planned != Some(values.len()) {
+        return Err("in the earlier run not every trial has a value that counts".to_owned());
+    }
+    if is_made_under_load(metric) && known.limited != Some(false) {
         return Err("in the earlier run the generator was the limit, or may have been".to_owned());
     }
-    let values = (1u32..)
-        .zip(known.values(metric))
-        .map(|(repetition, value)| StatValue {
-            repetition,
-            round: repetition,
-            value: *value,
-        });
+    let values = (1u32..).zip(values).map(|(repetition, value)| StatValue {
+        repetition,
+        round: repetition,
+        value: *value,
+    });
     Spread::of(values).ok_or_else(|| "the earlier run has no value of it".to_owned())
 }
 
@@ -333,7 +339,12 @@ fn why(input: &Input<'_>, gate: &Judgement<'_, '_>) -> String {
 
 fn not_shown(input: &Input<'_>, gate: &Judgement<'_, '_>, could_have_seen: f64) -> String {
     let let_pass = let_pass(input, gate);
-    if could_have_seen == 0.0 && gate.value == Some(1.0) {
+    let same = Interval {
+        estimate: 1.0,
+        low: 1.0,
+        high: 1.0,
+    };
+    if gate.interval == Some(same) {
         "as before".to_owned()
     } else if could_have_seen > 2.0 * let_pass {
         format!(

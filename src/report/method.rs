@@ -2,7 +2,7 @@
 //! sent for each cell, so that someone else can do it again.
 
 use super::naming::Naming;
-use super::{Input, show, warmup};
+use super::{Input, repetitions, show, warmup};
 use crate::record::{Host, Run, Trial};
 use crate::spec::{Amount, Cell, LoadSpec, Order, ProcessSpec, WORKTREE, short_commit};
 use crate::units::{show_bytes, show_duration, show_number, show_seconds, write_duration};
@@ -54,7 +54,7 @@ pub(super) fn facts(run: &Run, input: &Input<'_>) -> Vec<Fact> {
     add("Warm-up", Some(warmup::fact(run)));
     add("Timing", Some(timing(run)));
     add("Trials", Some(trials(run, input)));
-    add("Repetitions", repetitions(run));
+    add("Repetitions", repetitions::fact(run));
     add("Sampler", sampler(input));
     add("Sessions", sessions(run));
     facts
@@ -154,29 +154,6 @@ fn timing(run: &Run) -> String {
         show_duration(settings.rest),
         show_duration(settings.sample_interval),
     )
-}
-
-/// How the number of trials was found, where the suite does not say it.
-fn repetitions(run: &Run) -> Option<String> {
-    let settings = &run.spec.run;
-    let most = |auto: bool| {
-        let cells = run.spec.cells.iter().filter(|cell| cell.auto == auto);
-        cells.map(|cell| cell.repetitions).max()
-    };
-    let found = most(true).map(|most| {
-        format!(
-            "rounds were added until half of an interval was at most {} of its middle, and a third more; at most {most} a cell",
-            show::share(settings.target)
-        )
-    });
-    let budget = settings.budget.map(|budget| {
-        format!(
-            "the run had a budget of {}; a round is run whole or not at all",
-            write_duration(budget)
-        )
-    });
-    let parts: Vec<String> = found.into_iter().chain(budget).collect();
-    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 fn trials(run: &Run, input: &Input<'_>) -> String {

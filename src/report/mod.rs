@@ -18,6 +18,7 @@ mod method;
 mod naming;
 mod prose;
 mod published;
+mod repetitions;
 mod roles;
 mod rows;
 mod show;

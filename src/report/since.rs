@@ -5,19 +5,8 @@ use super::apart;
 use super::show;
 use super::since_words::{sentences, summary, verdict};
 use crate::record::{Baseline, BaselineCell, Metric};
-use crate::stats::{Across, Between, Change, Ruling, between, digits};
+use crate::stats::{Across, Between, Change, HEADLINE, Ruling, between, digits};
 use serde::Serialize;
-
-/// The metrics that a comparison of two runs shows. All others are in its JSON.
-pub(super) const SHOWN: [&str; 7] = [
-    "requests_per_second",
-    "latency_p50",
-    "latency_p99",
-    "rss_peak",
-    "pss_loaded",
-    "requests_per_cpu_second",
-    "startup",
-];
 
 /// A new run beside an old one.
 #[derive(Debug, Clone, Serialize)]
@@ -153,7 +142,7 @@ impl SinceView {
             .iter()
             .filter(|cell| cell.old.is_measured() && cell.new.is_measured())
             .collect();
-        let columns: Vec<&'static Metric> = SHOWN
+        let columns: Vec<&'static Metric> = HEADLINE
             .iter()
             .filter_map(|name| crate::record::metric(name))
             .filter(|metric| measured.iter().any(|cell| find(cell, metric).is_some()))
@@ -203,7 +192,7 @@ pub(super) fn changes<'a, 'b>(
     cells.iter().flat_map(|cell| {
         let shown = cell.changes.iter();
         shown
-            .filter(|change| SHOWN.contains(&change.metric.name))
+            .filter(|change| HEADLINE.contains(&change.metric.name))
             .map(move |change| (*cell, change))
     })
 }

@@ -3,7 +3,7 @@
 use super::apart;
 use super::since_words::because;
 use crate::record::{Baseline, BaselineCell, Direction, FORMAT};
-use crate::stats::{Across, Change, ENOUGH_BETWEEN, Ruling, between};
+use crate::stats::{Across, Change, LEAST_UNPAIRED, Ruling, between};
 use serde_json::{Map, Value, json};
 
 /// The new run beside the old one.
@@ -23,7 +23,7 @@ pub(super) fn of(old: &Baseline, new: &Baseline) -> Value {
         "same_machine": machine.as_ref().map(Vec::is_empty),
         "machine_differs": machine,
         "min_effect": between.min_effect,
-        "verdict_needs_trials": ENOUGH_BETWEEN,
+        "verdict_needs_trials": LEAST_UNPAIRED,
         "banners": apart::banners(old, new, &between)
             .iter()
             .map(|(what, why)| format!("{what}: {why}"))

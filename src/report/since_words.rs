@@ -1,9 +1,9 @@
 //! What has become of a run since an earlier one, in words: what is worse and better, and why nothing may be said.
 
 use super::show;
-use super::since::{PartView, SHOWN, SentenceView, changes};
+use super::since::{PartView, SentenceView, changes};
 use crate::record::{Metric, Unit};
-use crate::stats::{Across, Change, ENOUGH_BETWEEN, Open, Ruling};
+use crate::stats::{Across, Change, HEADLINE, LEAST_UNPAIRED, Open, Ruling};
 
 /// A sentence for each cell of which anything has become so.
 pub(super) fn sentences(cells: &[&Across<'_>], ruling: Ruling) -> Vec<SentenceView> {
@@ -11,7 +11,7 @@ pub(super) fn sentences(cells: &[&Across<'_>], ruling: Ruling) -> Vec<SentenceVi
         let parts: Vec<PartView> = cell
             .changes
             .iter()
-            .filter(|change| SHOWN.contains(&change.metric.name) && change.ruling == ruling)
+            .filter(|change| HEADLINE.contains(&change.metric.name) && change.ruling == ruling)
             .filter_map(part)
             .collect();
         (!parts.is_empty()).then(|| SentenceView {
@@ -138,9 +138,9 @@ pub(super) fn because(open: Open) -> String {
         Open::Limited => {
             "the generator was the limit in one of the runs, or that is not known".to_owned()
         }
-        Open::TooFew => format!("fewer than {ENOUGH_BETWEEN} valid trials on a side"),
+        Open::TooFew => format!("fewer than {LEAST_UNPAIRED} valid trials on a side"),
         Open::TooFewForSoMany { needed } => format!(
-            "so few trials can name no difference among so many cells; {needed} a side are the least"
+            "so few trials can name no difference among so many comparisons; {needed} a side are the least"
         ),
         Open::Zero => "a figure is 0".to_owned(),
     }

@@ -195,28 +195,40 @@ fn hold(parent: &Path, name: &str) -> io::Result<Option<Lock>> {
     Ok(Some(Lock { path, _file: file }))
 }
 
-/// Removes the checkouts in the cache whose runner and keeper were killed. Returns how many.
+/// The checkouts in the cache whose runner and keeper were killed.
+pub fn abandoned() -> Vec<PathBuf> {
+    let all = abandoned_locks().into_iter();
+    all.map(|lock| lock.path.with_extension(""))
+        .filter(|folder| folder.exists())
+        .collect()
+}
+
+/// Removes these. Returns how many.
 pub fn sweep() -> usize {
-    let parent = Cache::find().root().join(KIND);
     let mut gone = 0;
-    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let lock = entry.path();
-        if lock.extension() != Some(OsStr::new("lock")) {
-            continue;
-        }
-        let Ok(file) = File::options().write(true).open(&lock) else {
-            continue;
-        };
-        if file.try_lock().is_err() {
-            continue;
-        }
-        let folder = lock.with_extension("");
+    for lock in abandoned_locks() {
+        let folder = lock.path.with_extension("");
         if folder.exists() && fs::remove_dir_all(&folder).is_ok() {
             gone += 1;
         }
         if !folder.exists() {
-            let _ = fs::remove_file(&lock);
+            let _ = fs::remove_file(&lock.path);
         }
     }
     gone
+}
+
+/// The locks that nobody holds, held as long as they are looked at.
+fn abandoned_locks() -> Vec<Lock> {
+    let parent = Cache::find().root().join(KIND);
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| {
+            let path = entry.path();
+            let is_lock = path.extension() == Some(OsStr::new("lock"));
+            let file = is_lock.then(|| File::options().write(true).open(&path).ok())??;
+            file.try_lock().ok()?;
+            Some(Lock { path, _file: file })
+        })
+        .collect()
 }

@@ -21,7 +21,7 @@ mod trial;
 
 pub use crate::load::Cancel;
 pub use beyond::{beyond, not_applied};
-pub use checkout::sweep;
+pub use checkout::{abandoned, sweep};
 pub use event::{Event, Live};
 pub use repository::{Kind, Repository, asked, revision};
 pub use runner::{Job, RunError, run};

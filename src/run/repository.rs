@@ -181,17 +181,20 @@ impl Repository {
         self.git.run(&words, MOVED_WITHIN).await.map(|_| ())
     }
 
-    /// Forgets checkouts of runs that were killed, whose folders are gone. Those of anybody else stay. Returns how many.
-    pub async fn forget_lost(&self) -> usize {
+    /// The checkouts of runs that were killed, whose folders are gone and that the repository still knows.
+    pub async fn lost(&self) -> Vec<PathBuf> {
         let words = ["worktree", "list", "--porcelain"];
         let list = self.git.run(&words, ASKED_WITHIN).await;
+        let list = list.unwrap_or_default();
+        let lost = list.split("\n\n").filter_map(lost);
+        lost.map(Path::to_owned).collect()
+    }
+
+    /// Forgets these. Those of anybody else stay. Returns how many.
+    pub async fn forget_lost(&self) -> usize {
         let mut forgotten = 0;
-        for entry in list.unwrap_or_default().split("\n\n") {
-            if let Some(tree) = lost(entry)
-                && self.remove(tree).await.is_ok()
-            {
-                forgotten += 1;
-            }
+        for tree in self.lost().await {
+            forgotten += usize::from(self.remove(&tree).await.is_ok());
         }
         forgotten
     }

@@ -6,15 +6,22 @@
 use super::changed::changed;
 use super::exact::{Interval, holm, unpaired, unpaired_p};
 use super::figures::median;
-use super::power::{at_least, least_unpaired, least_unpaired_p, unpaired_change};
+use super::grounds::{Grounds, LEVEL};
+use super::limits::is_made_under_load;
+use super::summary::logs;
 use crate::record::{Baseline, BaselineCell, Direction, Host, METRICS, Metric};
 use crate::units::show_bytes;
 
-/// The share of comparisons of equal cells that may name a difference, over all comparisons of one metric.
-const LEVEL: f64 = 0.05;
-/// With fewer values on either side a difference cannot be told from chance: of the 20 ways in which three and three may
-/// lie, 2 in 20 are as far apart as can be.
-pub const ENOUGH_BETWEEN: usize = 4;
+/// The metrics that a report of two runs is about, in the order of its columns.
+pub const HEADLINE: [&str; 7] = [
+    "requests_per_second",
+    "latency_p50",
+    "latency_p99",
+    "rss_peak",
+    "pss_loaded",
+    "requests_per_cpu_second",
+    "startup",
+];
 /// Memory that differs by less is the same machine's: the kernel keeps some for itself, and not always as much.
 const SAME_MEMORY: f64 = 0.01;
 /// The least difference that a run cares for that does not say it.
@@ -75,7 +82,7 @@ pub struct Change {
     pub new_median: f64,
     /// The new figure as a multiple of the old one; none where a figure is 0.
     pub ratio: Option<f64>,
-    /// Its interval of 95 %, with at least [`ENOUGH_BETWEEN`] values on either side.
+    /// Its interval of 95 %, with at least [`super::LEAST_UNPAIRED`] values on either side.
     pub interval: Option<Interval>,
     /// What may be said of it.
     pub ruling: Ruling,
@@ -84,8 +91,8 @@ pub struct Change {
 /// What may be said of a change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Ruling {
-    /// It is worse: the interval excludes 1, the exact test says so with all comparisons of the metric taken
-    /// together (Holm), and it is at least as large as the suite cares for.
+    /// It is worse: the interval excludes 1, the exact test says so with all comparisons of the report taken together (Holm; of
+    /// [`HEADLINE`], and apart from these of all other metrics), and it is at least as large as the suite cares for.
     Worse,
     /// It is better, as surely.
     Better,
@@ -112,7 +119,7 @@ pub enum Open {
     /// So few values can name no difference among so many comparisons.
     TooFewForSoMany {
         /// How many values on either side could name one.
-        needed: usize,
+        needed: u32,
     },
     /// A figure is 0, and nothing is a multiple of it.
     Zero,
@@ -167,9 +174,9 @@ pub fn between<'a>(old: &'a Baseline, new: &'a Baseline) -> Between<'a> {
         .into_iter()
         .map(|(old, new)| across(old, new, same_machine))
         .collect();
-    for metric in METRICS.iter() {
-        judge(metric, &mut cells, min_effect);
-    }
+    let is_headline = |metric: &Metric| HEADLINE.contains(&metric.name);
+    judge(&mut cells, min_effect, is_headline);
+    judge(&mut cells, min_effect, |metric| !is_headline(metric));
     Between {
         machine,
         min_effect,
@@ -208,8 +215,7 @@ fn across<'a>(old: &'a BaselineCell, new: &'a BaselineCell, same_machine: bool) 
         } else if changed.is_some() {
             Some(Open::Changed)
         } else {
-            // A start has no load.
-            (limited && metric.name != "startup").then_some(Open::Limited)
+            (limited && is_made_under_load(metric.name)).then_some(Open::Limited)
         };
         change(
             metric,
@@ -258,18 +264,12 @@ fn change(metric: &'static Metric, old: &[f64], new: &[f64], open: Option<Open>)
     })
 }
 
-/// The logarithms of values that are all above 0.
-fn logs(values: &[f64]) -> Option<Vec<f64>> {
-    let positive = values.iter().all(|value| *value > 0.0);
-    positive.then(|| values.iter().map(|value| value.ln()).collect())
-}
-
-/// The verdicts on one metric, all its comparisons taken together.
-fn judge(metric: &Metric, cells: &mut [Across<'_>], min_effect: f64) {
+/// The verdicts on these metrics, all their comparisons taken together.
+fn judge(cells: &mut [Across<'_>], min_effect: f64, of: impl Fn(&Metric) -> bool) {
     let mut asked: Vec<&mut Change> = cells
         .iter_mut()
         .flat_map(|cell| &mut cell.changes)
-        .filter(|change| change.metric.name == metric.name)
+        .filter(|change| of(change.metric))
         .filter(|change| matches!(change.ruling, Ruling::NotShown { .. }))
         .collect();
     let p: Vec<f64> = asked.iter().map(|change| change.p()).collect();
@@ -303,26 +303,16 @@ impl Change {
                 (Direction::Higher, false) | (Direction::Lower, true) => Ruling::Worse,
             };
         }
-        let (n, m) = (self.old.len(), self.new.len());
-        if least_unpaired_p(n, m) * comparisons as f64 > LEVEL {
-            let needed = least_unpaired(comparisons);
-            return Ruling::Open(Open::TooFewForSoMany { needed });
-        }
-        let seen = unpaired_change(self.spread(), n.min(m), comparisons);
-        Ruling::NotShown {
-            could_have_seen: seen.max(at_least(min_effect, self.spread(), n.min(m))),
-        }
-    }
-
-    /// How much single trials of either side spread, as a share.
-    fn spread(&self) -> f64 {
-        let variance = |values: &[f64]| {
-            let logs = logs(values).unwrap_or_default();
-            let n = logs.len() as f64;
-            let mean = logs.iter().sum::<f64>() / n;
-            logs.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / (n - 1.0)
+        let (Some(new), Some(old)) = (logs(&self.new), logs(&self.old)) else {
+            return Ruling::Open(Open::Zero);
         };
-        f64::midpoint(variance(&self.old), variance(&self.new)).sqrt()
+        let grounds = Grounds::of_sides(&new, &old);
+        match grounds.too_few_for(comparisons) {
+            Some(needed) => Ruling::Open(Open::TooFewForSoMany { needed }),
+            None => Ruling::NotShown {
+                could_have_seen: grounds.could_have_seen(comparisons, min_effect),
+            },
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::ids::{CellId, RunId};
+use crate::stats::power::unpaired_change;
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
@@ -225,6 +226,28 @@ fn two_equal_runs_seldom_differ_in_anything() {
     let wrong = share(4000, 3, 1, 4, 1.0);
     assert!(wrong <= 0.05 + margin(0.05, 4000), "{wrong}");
     assert!(wrong > 0.01, "{wrong}");
+}
+
+#[test]
+fn two_equal_runs_seldom_differ_whatever_is_measured() {
+    let times = 600;
+    let mut source = fastrand::Rng::with_seed(8);
+    let mut report = || {
+        let mut machine = machine(&mut source, 4, 8, 1.0);
+        for cell in &mut machine.cells {
+            for metric in HEADLINE {
+                let value = |_| 1000.0 * (0.03 * normal(&mut source)).exp();
+                let column = crate::record::metric(metric).unwrap().column();
+                cell.metrics.insert(column, (0..8).map(value).collect());
+            }
+        }
+        machine
+    };
+    let wrong = (0..times).filter(|_| named(&between(&report(), &report())) > 0);
+    let wrong = wrong.count() as f64 / f64::from(times);
+    assert!(wrong <= 0.05 + margin(0.05, times), "{wrong}");
+    // Not because nothing could be named.
+    assert!(wrong > 0.0, "{wrong}");
 }
 
 #[test]

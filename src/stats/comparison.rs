@@ -1,14 +1,11 @@
 //! Whether two cells differ: the ratio of their figures with its interval, and what may be said of it.
 
 use super::exact::{holm, paired_p, unpaired_p};
-use super::power::{at_least, least_trials, least_unpaired, paired_change, unpaired_change};
+use super::grounds::{Grounds, LEVEL};
 use super::summary::{Ratio, State, logs_of, ratio};
-use super::{CellSummary, ENOUGH_TRIALS, effect};
+use super::{CellSummary, effect};
 use crate::record::Run;
 use crate::spec::RunSettings;
-
-/// The share of comparisons of equal cells that may name a difference, over all comparisons of a report.
-pub(super) const LEVEL: f64 = 0.05;
 
 /// What may be said of a ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -89,53 +86,33 @@ pub fn comparisons<'c, 'a>(run: &Run, cells: &'c [CellSummary<'a>]) -> Vec<Compa
         .collect()
 }
 
-/// What an exact test says of two cells, and what it is made of.
+/// A test of two cells: its p, and what it is made of.
 struct Test {
     p: f64,
-    /// How much single trials spread, as a share.
-    spread: f64,
-    /// Rounds, or trials on the side that has fewer.
-    n: usize,
-    paired: bool,
+    grounds: Grounds,
 }
 
 impl Test {
     /// Trials of one cell beside those of another, by their logarithms: in rounds, or all of the one against all of the other.
     fn of(rounds: &[f64], mine: &[f64], other: &[f64]) -> Self {
-        if rounds.len() >= ENOUGH_TRIALS {
-            return Self {
-                p: paired_p(rounds),
-                // The logarithm of a ratio has the spread of both its sides.
-                spread: (variance(rounds) / 2.0).sqrt(),
-                n: rounds.len(),
-                paired: true,
-            };
-        }
+        let grounds = Grounds::of(rounds, mine, other);
         Self {
-            p: unpaired_p(mine, other),
-            spread: f64::midpoint(variance(mine), variance(other)).sqrt(),
-            n: mine.len().min(other.len()),
-            paired: false,
+            p: if grounds.is_paired() {
+                paired_p(rounds)
+            } else {
+                unpaired_p(mine, other)
+            },
+            grounds,
         }
     }
 
     /// The verdict where no difference is shown, among so many comparisons.
     fn unsure(&self, comparisons: usize, min_effect: f64) -> Verdict {
-        let needed = if self.paired {
-            least_trials(comparisons)
-        } else {
-            u32::try_from(least_unpaired(comparisons)).unwrap_or(u32::MAX)
-        };
-        if self.n < needed as usize {
-            return Verdict::TooFewForSoMany { needed };
-        }
-        let seen = if self.paired {
-            paired_change(self.spread, self.n, comparisons)
-        } else {
-            unpaired_change(self.spread, self.n, comparisons)
-        };
-        Verdict::NotShown {
-            could_have_seen: seen.max(at_least(min_effect, self.spread, self.n)),
+        match self.grounds.too_few_for(comparisons) {
+            Some(needed) => Verdict::TooFewForSoMany { needed },
+            None => Verdict::NotShown {
+                could_have_seen: self.grounds.could_have_seen(comparisons, min_effect),
+            },
         }
     }
 }
@@ -179,13 +156,6 @@ fn compare<'c, 'a>(
         verdict,
     };
     Some((comparison, test))
-}
-
-pub(super) fn variance(values: &[f64]) -> f64 {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    squares / (n - 1.0)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 use super::*;
 use crate::spec::Order;
 use crate::stats::enough::rounds_given;
+use crate::stats::power::{at_least, paired_change};
 use crate::stats::{Spread, Value, needed_trials, paired};
 use std::f64::consts::TAU;
 
@@ -190,12 +191,7 @@ fn what_could_have_been_seen_is_found_in_four_of_five_runs() {
 
 #[test]
 fn too_few_trials_for_so_many_comparisons_are_no_verdict() {
-    let test = |n: usize| Test {
-        p: 0.03,
-        spread: 0.02,
-        n,
-        paired: true,
-    };
+    let test = |n: usize| Test::of(&[0.01, -0.02, 0.03, 0.0, 0.01, -0.01, 0.02][..n], &[], &[]);
     assert!(matches!(test(6).unsure(1, 0.02), Verdict::NotShown { .. }));
     assert_eq!(
         test(6).unsure(2, 0.02),

@@ -82,8 +82,9 @@ fn unpaired_rank(n: usize, m: usize) -> Option<usize> {
     })
 }
 
-/// With fewer trials a side two runs are not compared.
-const LEAST_UNPAIRED: usize = 4;
+/// With fewer trials on either side a difference cannot be told from chance: of the 20 ways in which three and three may lie, 2 are
+/// as far apart as can be.
+pub const LEAST_UNPAIRED: usize = 4;
 
 /// The median with the interval between two of the values, in order: the narrowest pair of ranks, symmetric, that
 /// holds the true median in at least 95 %. None with fewer than 6 values.

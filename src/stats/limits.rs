@@ -25,6 +25,11 @@ pub enum Limit {
     Idle,
 }
 
+/// Whether a generator at its limit spoils the figure of this metric: of a start and of an idle server there is no load yet.
+pub fn is_made_under_load(metric: &str) -> bool {
+    !matches!(metric, "startup" | "rss_idle" | "pss_idle")
+}
+
 /// By what the generator was the limit of a trial; none where it was not.
 pub fn limit(load: &Load, work: &LoadSpec) -> Option<Limit> {
     let whole = load.generator_threads as f64 * load.window_ns as f64;

@@ -12,6 +12,7 @@ mod enough;
 mod exact;
 mod figures;
 mod gate;
+mod grounds;
 mod growth;
 mod hints;
 mod limits;
@@ -25,16 +26,18 @@ mod theil_sen;
 mod validity;
 mod warmup;
 
-pub use between::{Across, Between, Change, ENOUGH_BETWEEN, Field, Open, Ruling, between};
+pub use between::{Across, Between, Change, Field, HEADLINE, Open, Ruling, between};
 pub use comparison::{Comparison, Verdict, comparisons};
 pub use effect::{Effect, Hidden, Pair, effect, pairs};
 pub use enough::{half_of, still_wide, wanting};
-pub use exact::{Interval, LEVEL, around_median, holm, paired, paired_p, unpaired, unpaired_p};
+pub use exact::{
+    Interval, LEAST_UNPAIRED, LEVEL, around_median, holm, paired, paired_p, unpaired, unpaired_p,
+};
 pub use figures::{digits, median};
 pub use gate::{Judgement, Kind, Why, judge};
 pub use growth::{Basis, Growth, MemoryRatio, Readings, growth, memory_ratio};
 pub use hints::{Hint, hints};
-pub use limits::{Limit, limit};
+pub use limits::{Limit, is_made_under_load, limit};
 pub use power::{findable_spread, least_trials, needed_trials};
 pub use regression::Old;
 pub use steady::{Beginning, Steadiness, least_steady, steadiness, steadiness_of};

@@ -1,6 +1,7 @@
 //! How many trials a comparison needs before anything has been measured.
 
 use super::ENOUGH_TRIALS;
+use super::exact::LEAST_UNPAIRED;
 
 /// The constant of the sample size of paired trials: (z for 5 %, two-sided, plus z for 80 % power)², doubled since a
 /// ratio has the spread of both its sides: 2 × (1.960 + 0.842)².
@@ -44,15 +45,17 @@ pub fn least_trials(comparisons: usize) -> u32 {
     (least_p.ceil() as u32).max(least())
 }
 
+/// The smallest two-sided p that the exact signed-rank test of `n` pairs can give: 2 of the 2ⁿ ways in which signs may fall.
+pub(super) fn least_paired_p(n: usize) -> f64 {
+    2.0 * 0.5_f64.powf(n as f64)
+}
+
 /// The smallest two-sided p that the exact Mann–Whitney test can give: 2 of all ways to put `n` and `m` values in order
 /// have them wholly apart.
 pub(super) fn least_unpaired_p(n: usize, m: usize) -> f64 {
     let ways = (1..=n).fold(1.0, |ways, i| ways * (m + i) as f64 / i as f64);
     2.0 / ways
 }
-
-/// With fewer values a side no interval of 95 % exists for two runs.
-const LEAST_UNPAIRED: usize = 4;
 
 /// The least values on either side with which the exact Mann–Whitney test can name one difference among so many
 /// `comparisons`, corrected after Holm.

@@ -1,10 +1,10 @@
 //! Regression gates: whether a metric is worse than it was, by more than what is let pass. All regression gates of a
 //! report are one family of questions.
 
-use super::comparison::{LEVEL, variance};
-use super::exact::{Interval, holm, paired_p, unpaired, unpaired_p};
+use super::exact::{Interval, LEAST_UNPAIRED, holm, paired_p, unpaired, unpaired_p};
 use super::gate::{Why, spread, unsound};
-use super::power::{at_least, least_trials, least_unpaired, paired_change, unpaired_change};
+use super::grounds::{Grounds, LEVEL};
+use super::limits::is_made_under_load;
 use super::summary::logs_of;
 use super::{CellSummary, ENOUGH_TRIALS, Spread, ratio};
 use crate::ids::CellId;
@@ -14,9 +14,6 @@ use crate::spec::{Choice, Order};
 /// The values that a cell had of a metric in an earlier run; where it has none that may be compared, why.
 pub type Old<'o> = dyn Fn(&CellId, &str) -> Result<Spread, String> + 'o;
 
-/// With fewer trials on either side two runs are not compared.
-const ENOUGH_UNPAIRED: usize = 4;
-
 /// One question of the family: is it worse?
 #[derive(Debug, Clone)]
 pub(super) struct Question {
@@ -24,31 +21,15 @@ pub(super) struct Question {
     pub(super) interval: Interval,
     /// The two-sided p of its exact test.
     p: f64,
-    /// The smallest p that so many trials can have.
-    least_p: f64,
+    /// What that is made of.
+    grounds: Grounds,
     /// Which way is better.
     better: Direction,
     /// The share that it may be worse by.
     let_pass: f64,
-    /// The relative spread of single trials.
-    spread: f64,
-    /// Trials on the side that has fewer.
-    n: usize,
-    /// Whether the trials are paired by round.
-    paired: bool,
 }
 
 impl Question {
-    /// The regression that is found in four of five runs, by the whole rule, where so many are asked after.
-    fn could_have_seen(&self, all: usize) -> f64 {
-        let seen = if self.paired {
-            paired_change(self.spread, self.n, all)
-        } else {
-            unpaired_change(self.spread, self.n, all)
-        };
-        seen.max(at_least(self.let_pass, self.spread, self.n))
-    }
-
     /// Whether the whole interval is within what is let pass.
     fn is_within(&self) -> bool {
         match self.better {
@@ -87,16 +68,11 @@ pub(super) fn together(questions: &[&Question]) -> Vec<Why> {
         if worse_by.is_some() && !looks_worse && p <= LEVEL && asked.is_within() {
             return Why::Smaller;
         }
-        if looks_worse && asked.least_p * all as f64 > LEVEL {
-            let needed = if asked.paired {
-                least_trials(all)
-            } else {
-                u32::try_from(least_unpaired(all)).unwrap_or(u32::MAX)
-            };
-            return Why::TooFewForAll { needed };
-        }
-        Why::NotShown {
-            could_have_seen: asked.could_have_seen(all),
+        match asked.grounds.too_few_for(all) {
+            Some(needed) if looks_worse => Why::TooFewForAll { needed },
+            _ => Why::NotShown {
+                could_have_seen: asked.grounds.could_have_seen(all, asked.let_pass),
+            },
         }
     };
     questions.iter().zip(holm(&p)).map(answer).collect()
@@ -115,7 +91,7 @@ pub(super) fn question(
         return Err(why);
     }
     let mine = spread(cell, name)?;
-    let by_load = is_of_load(name);
+    let by_load = is_made_under_load(name);
     if by_load && cell.is_limited() {
         return Err(Why::Limited);
     }
@@ -164,13 +140,9 @@ fn within(mine: &Spread, old: &Spread, limit: Limit, order: Order) -> Result<Que
     Ok(Question {
         interval,
         p: paired_p(&logs),
-        least_p: 2.0 * 0.5_f64.powi(i32::try_from(logs.len()).unwrap_or(i32::MAX)),
+        grounds: Grounds::of_rounds(&logs),
         better: limit.better,
         let_pass: limit.let_pass,
-        // The logarithm of a ratio has the spread of both its sides.
-        spread: (variance(&logs) / 2.0).sqrt(),
-        n: logs.len(),
-        paired: true,
     })
 }
 
@@ -179,7 +151,7 @@ fn across(mine: &Spread, old: &Spread, limit: Limit) -> Result<Question, Why> {
     if let Some(same) = of_nothing(mine, old, limit)? {
         return Ok(same);
     }
-    let needed = ENOUGH_UNPAIRED;
+    let needed = LEAST_UNPAIRED;
     let interval = unpaired(&logs_of(mine), &logs_of(old)).ok_or(Why::TooFew { needed })?;
     Ok(unpaired_question(mine, old, interval.map(f64::exp), limit))
 }
@@ -189,12 +161,9 @@ fn unpaired_question(mine: &Spread, old: &Spread, interval: Interval, limit: Lim
     Question {
         interval,
         p: unpaired_p(&mine, &old),
-        least_p: 2.0 / choices(mine.len() + old.len(), old.len()),
+        grounds: Grounds::of_sides(&mine, &old),
         better: limit.better,
         let_pass: limit.let_pass,
-        spread: f64::midpoint(variance(&mine), variance(&old)).sqrt(),
-        n: mine.len().min(old.len()),
-        paired: false,
     }
 }
 
@@ -210,20 +179,12 @@ fn of_nothing(mine: &Spread, old: &Spread, limit: Limit) -> Result<Option<Questi
                 high: 1.0,
             },
             p: 1.0,
-            least_p: 0.0,
+            grounds: Grounds::of_sides(&vec![0.0; a], &vec![0.0; b]),
             better: limit.better,
             let_pass: limit.let_pass,
-            spread: 0.0,
-            n: a.min(b).max(ENOUGH_UNPAIRED),
-            paired: false,
         })),
         _ => Err(Why::NoRatio),
     }
-}
-
-/// The ways to choose `k` of `n`.
-fn choices(n: usize, k: usize) -> f64 {
-    (1..=k).fold(1.0, |ways, i| ways * (n - k + i) as f64 / i as f64)
 }
 
 /// The cell's baseline, where that is the same cell at another revision.
@@ -254,13 +215,6 @@ pub(super) fn is_old_side(cell: &CellSummary<'_>, cells: &[CellSummary<'_>]) -> 
     cells
         .iter()
         .any(|other| old_side(other, cells).is_some_and(|base| base.cell.id == cell.cell.id))
-}
-
-/// Whether a generator at its limit makes the figure of this metric.
-fn is_of_load(name: &str) -> bool {
-    const RATES: [&str; 3] = ["requests_per_second", "transfer", "connect_mean"];
-    const TIMES: [&str; 3] = ["latency_", "service_", "response_"];
-    RATES.contains(&name) || TIMES.iter().any(|family| name.starts_with(family))
 }
 
 #[cfg(test)]

@@ -287,7 +287,7 @@ pub fn ratio(of: &Spread, to: &Spread, order: Order) -> Option<Ratio> {
 }
 
 /// The logarithms of values that are all above 0.
-fn logs(values: &[f64]) -> Option<Vec<f64>> {
+pub(super) fn logs(values: &[f64]) -> Option<Vec<f64>> {
     let positive = values.iter().all(|value| *value > 0.0);
     positive.then(|| values.iter().map(|value| value.ln()).collect())
 }

@@ -429,12 +429,22 @@ fn clean_takes_away_what_a_killed_run_checked_out() {
     }
     let cache = tempfile::tempdir().unwrap();
     let outcome = killed(cache.path());
-    let clean = outcome.suite.hotlap(&["clean"]);
-    let said = String::from_utf8_lossy(&clean.stderr).into_owned();
-    assert!(clean.status.success(), "{said}");
+    let said = |arguments: &[&str]| {
+        let clean = outcome.suite.hotlap(arguments);
+        let said = String::from_utf8_lossy(&clean.stderr).into_owned();
+        assert!(clean.status.success(), "{said}");
+        said
+    };
+    let would = said(&["clean", "--dry-run"]);
     assert!(
-        said.contains("1 checkout of revisions that nobody uses"),
-        "{said}"
+        would.contains("a checkout of a revision that nobody uses: "),
+        "{would}"
+    );
+    assert_eq!(worktrees(outcome.suite.path()), 2);
+    let did = said(&["clean"]);
+    assert!(
+        did.contains("checkouts of revisions that nobody uses, taken away: 1"),
+        "{did}"
     );
     assert_eq!(worktrees(outcome.suite.path()), 1);
 }
