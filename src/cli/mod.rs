@@ -7,6 +7,7 @@ mod clean;
 mod exit;
 mod explain;
 mod list;
+mod load;
 mod log;
 mod plan;
 mod progress;
@@ -48,6 +49,7 @@ enum Command {
     Explain(explain::ExplainArgs),
     Report(report::ReportArgs),
     List(list::ListArgs),
+    Load(load::LoadArgs),
     Log(log::LogArgs),
     Schema(schema::SchemaArgs),
     Serve(serve::ServeArgs),
@@ -72,6 +74,7 @@ pub fn main() -> ExitCode {
         Command::Explain(arguments) => explain::main(&arguments),
         Command::Report(arguments) => report::main(&arguments),
         Command::List(arguments) => list::main(&arguments),
+        Command::Load(arguments) => load::main(&arguments),
         Command::Log(arguments) => log::main(&arguments),
         Command::Schema(arguments) => schema::main(&arguments),
         Command::Serve(arguments) => serve::main(&arguments),
