@@ -463,6 +463,45 @@ fn what_hangs_when_the_load_is_stopped_is_unfinished() {
     assert_eq!(load.counts.errors(), 0);
 }
 
+#[test]
+fn a_response_is_known_only_where_every_byte_is_the_same() {
+    let other: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno";
+    let longer: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok!";
+    let server = Server::start(move |number, stream| match number % 5 {
+        // Another body of the same size, another status, and one byte more than was asked for.
+        0 => stream.write_all(other).is_ok(),
+        2 => stream.write_all(longer).is_ok(),
+        3 => stream
+            .write_all(b"HTTP/1.1 500 OK\r\nContent-Length: 2\r\n\r\nok")
+            .is_ok(),
+        _ => stream.write_all(OK).is_ok(),
+    });
+    let mut spec = requests(500);
+    // One after the other, so that each kind meets the one that was kept.
+    spec.connections = 1;
+    spec.expect.body = Some("ok".to_owned());
+    let load = load(&server, &spec);
+    assert_eq!(load.counts.succeeded, 200, "{load:?}");
+    assert_eq!(load.errors[&ErrorKind::Body], 100);
+    assert_eq!(load.errors[&ErrorKind::UnaskedBytes], 100);
+    assert_eq!(load.errors[&ErrorKind::Status], 100);
+    assert_eq!((load.statuses[&200], load.statuses[&500]), (400, 100));
+    assert_eq!(load.bytes.body, Some(400));
+}
+
+#[test]
+fn a_response_in_two_pieces_is_not_one_that_is_known() {
+    let server = Server::start(|number, stream| {
+        let (head, tail) = OK.split_at(if number % 2 == 0 { OK.len() - 1 } else { 9 });
+        // The client reads between the two, or it does not: what is counted is the same.
+        let first = stream.write_all(if number % 3 == 0 { OK } else { head });
+        first.is_ok() && (number % 3 == 0 || stream.write_all(tail).is_ok())
+    });
+    let load = load(&server, &requests(300));
+    all_succeed(&load, 300);
+    assert_eq!(load.bytes.body, Some(600));
+}
+
 fn gzip(level: u32, body: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(level));
     encoder.write_all(body).unwrap();

@@ -5,6 +5,7 @@
 use super::cause::Cause;
 use super::dial::{Dialer, established};
 use super::job::Job;
+use super::known::Known;
 use super::poller::{Poller, Seen};
 use super::recorder::Recorder;
 use crate::http::{Checker, Decoder, Ending, ProtocolError, Reference, Step};
@@ -28,6 +29,7 @@ pub(super) struct Shared {
     pub(super) dialer: Dialer,
     /// What is read; one buffer serves all connections.
     pub(super) buffer: Vec<u8>,
+    pub(super) known: Known,
 }
 
 /// What a connection is at.
@@ -76,6 +78,8 @@ pub(super) struct Connection {
     /// Bytes of the request that are written.
     written: usize,
     write_error: Option<Errno>,
+    /// The size of the response where it lies whole in the buffer and is not known.
+    fresh: Option<usize>,
     pause: Duration,
 }
 
@@ -96,6 +100,7 @@ impl Connection {
             checker: Checker::new(Arc::clone(&shared.reference)),
             written: 0,
             write_error: None,
+            fresh: None,
             pause: FIRST_PAUSE,
         }
     }
@@ -322,10 +327,19 @@ impl Connection {
             shared.recorder.closed_by_server();
         }
         let whole = self.written == shared.job.request.len();
+        let fresh = self.fresh.take().filter(|_| ending.reusable);
         if !(ending.reusable && keep_alive && whole) {
             self.close();
         }
-        self.checker.verdict().map_err(Cause::Fault)
+        let checker = &mut self.checker;
+        checker.verdict().map_err(Cause::Fault)?;
+        if let Some(size) = fresh.filter(|_| checker.is_final()) {
+            let bytes = &shared.buffer[..size];
+            shared
+                .known
+                .learn(bytes, checker.status(), checker.body_bytes());
+        }
+        Ok(())
     }
 
     /// Writes what is left of the request and reads what there is of the response; none is more to wait for.
@@ -361,9 +375,21 @@ impl Connection {
             }
             shared.recorder.bytes.received += size as u64;
             let input = &shared.buffer[..size];
+            let whole = !self.decoder.began();
+            if whole && shared.known.is(input) {
+                let known = &shared.known;
+                self.checker.repeat(known.status, known.body_bytes);
+                return Some(Ok(Ending {
+                    consumed: size,
+                    reusable: true,
+                }));
+            }
             match self.decoder.feed(input, &mut self.checker) {
                 Ok(Step::More) => {}
-                Ok(Step::Done(ending)) if ending.consumed == size => return Some(Ok(ending)),
+                Ok(Step::Done(ending)) if ending.consumed == size => {
+                    self.fresh = whole.then_some(size);
+                    return Some(Ok(ending));
+                }
                 Ok(Step::Done(_)) => return Some(Err(ProtocolError::UnaskedBytes.into())),
                 Err(error) => return Some(Err(error.into())),
             }

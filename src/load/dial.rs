@@ -2,7 +2,7 @@
 //! loopback there are other source addresses then, each with ports of its own.
 
 use rustix::io::Errno;
-use rustix::net::sockopt::{set_tcp_nodelay, socket_error};
+use rustix::net::sockopt::{set_tcp_congestion, set_tcp_nodelay, socket_error};
 use rustix::net::{
     AddressFamily, SocketFlags, SocketType, bind, connect as connect_to, getpeername, getsockname,
     ipproto, socket_with,
@@ -82,6 +82,11 @@ impl Dialer {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
         set_tcp_nodelay(&socket, true)?;
+        if self.address.ip().is_loopback() {
+            // There is no path that could be crowded. Where another one is the default, such as bbr with its timer for
+            // each send, this one saves CPU; every kernel has it and lets everybody use it.
+            let _ = set_tcp_congestion(&socket, "reno");
+        }
         if self.source > 0 {
             let address = Ipv4Addr::new(127, 0, 0, 1 + self.source);
             // The kernel says in its own way that an address has no port left.

@@ -10,6 +10,7 @@ mod deadlines;
 mod dial;
 mod engine;
 mod job;
+mod known;
 mod poller;
 mod recorder;
 mod tickets;

@@ -8,6 +8,7 @@ use super::control::{Cancel, Progress};
 use super::deadlines::Deadlines;
 use super::dial::Dialer;
 use super::job::Job;
+use super::known::Known;
 use super::poller::{Poller, Waker};
 use super::recorder::Recorder;
 use super::tickets::{Hand, Ticket, Tickets};
@@ -108,6 +109,7 @@ impl Worker {
             reference: duty.reference,
             poller,
             buffer: vec![0; READ_BUFFER],
+            known: Known::default(),
         };
         Ok(Self {
             thread: duty.thread,

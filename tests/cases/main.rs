@@ -14,6 +14,7 @@ mod generators;
 mod hints;
 mod kill;
 mod life;
+mod load;
 mod making;
 mod publish;
 mod rounds;
