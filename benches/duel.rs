@@ -165,7 +165,7 @@ impl Generator {
         let threads = fs::read_dir(format!("/proc/{}/task", self.0.id())).unwrap();
         let used = |thread: fs::DirEntry| {
             let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
-            text.split(' ').next()?.parse().ok()
+            text.split(' ').next()?.parse::<u64>().ok()
         };
         let nanos: u64 = threads.filter_map(|thread| used(thread.ok()?)).sum();
         Duration::from_nanos(nanos)
@@ -224,7 +224,8 @@ fn round(setting: &Setting, templates: [&str; 2]) -> Round {
     assert!(done[0] > 0.0 && done[1] > 0.0, "no requests came: {done:?}");
     Round {
         rate: [0, 1].map(|one| done[one] / active[one].as_secs_f64()),
-        cpu: [0, 1].map(|one| (after.1[one] - before.1[one]).as_secs_f64() * 1e6 / done[one]),
+        cpu: [0, 1]
+            .map(|one| after.1[one].saturating_sub(before.1[one]).as_secs_f64() * 1e6 / done[one]),
         peak: both.each_ref().map(Generator::peak_mib),
     }
 }

@@ -40,7 +40,7 @@ Examples:
   hotlap load http://127.0.0.1:8080/ -c 256 -d 30s -t 2        wrk -t2 -c256 -d30s http://127.0.0.1:8080/
   hotlap load http://127.0.0.1:8080/ -n 100000 --json")]
 pub(super) struct LoadArgs {
-    /// What is loaded: http://HOST[:PORT][/PATH]
+    /// The URL to load, such as `http://127.0.0.1:8080/`
     url: String,
     /// Connections, each with one request in flight
     #[arg(short, long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
