@@ -307,6 +307,30 @@ fn no_answer_is_a_timeout() {
 }
 
 #[test]
+fn a_body_without_end_is_a_timeout_and_keeps_nobody_waiting() {
+    let server = Server::start(|number, stream| {
+        if number != 2 {
+            return stream.write_all(OK).is_ok();
+        }
+        let piece = [b'x'; 64 * 1024];
+        let mut written = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
+        while written.is_ok() {
+            written = stream.write_all(&piece);
+        }
+        false
+    });
+    let mut spec = requests(50);
+    spec.timeout = Duration::from_millis(300);
+    let control = Control::new(1, Cancel::new(), |_, _| {});
+    let load = load_with(server.address, &spec, &control);
+    assert_eq!(load.counts.timed_out, 1, "{load:?}");
+    assert_eq!(load.counts.succeeded, 49);
+    // The three other connections of the thread did not wait for it.
+    let longest = load.service.unwrap().max_ns.unwrap();
+    assert!(longest < 300_000_000, "{longest}");
+}
+
+#[test]
 fn a_server_that_is_gone_refuses_every_request() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();

@@ -179,7 +179,9 @@ fn loaded(arguments: &LoadArgs) -> Result<Exit, Failure> {
     let spec = arguments.spec(&url.path);
     let job =
         Job::new(&spec, &Fill::default(), &target).map_err(|error| usage(error.to_string()))?;
-    host::raise_nofile(u64::from(arguments.connections) + OTHER_DESCRIPTORS)
+    // Each thread has an event queue and what wakes it.
+    let of_threads = 2 * arguments.threads() as u64;
+    host::raise_nofile(u64::from(arguments.connections) + of_threads + OTHER_DESCRIPTORS)
         .map_err(|error| cannot(&error))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)

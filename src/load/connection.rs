@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 /// The first pause after a failed connect; it doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+/// Reads after which the other connections of the thread have their turn.
+const MOST_READS: usize = 16;
 
 /// What the connections of one thread share.
 pub(super) struct Shared {
@@ -112,6 +114,11 @@ impl Connection {
     /// Whether it is at a request. While a connection is opened before the load it is not.
     pub(super) fn is_asked(&self) -> bool {
         self.asking.is_some()
+    }
+
+    /// Whether it has stopped reading for the sake of the others. No event will say that there is more.
+    pub(super) fn is_hungry(&self) -> bool {
+        self.phase == Phase::InFlight && self.readable
     }
 
     /// The index of the connection that an event is of.
@@ -354,7 +361,7 @@ impl Connection {
             }
         }
         self.write(shared);
-        loop {
+        for _ in 0..MOST_READS {
             let size = match self.receive(&mut shared.buffer)? {
                 Ok(size) => size,
                 Err(error) => {
@@ -394,6 +401,7 @@ impl Connection {
                 Err(error) => return Some(Err(error.into())),
             }
         }
+        None
     }
 
     fn write(&mut self, shared: &mut Shared) {

@@ -97,7 +97,13 @@ impl Crew {
             let connections = job.connections as usize / size
                 + usize::from(thread < job.connections as usize % size);
             let (sender, orders) = channel();
-            let waker = Arc::new(Waker::new().map_err(LoadError::Thread)?);
+            let waker = match Waker::new() {
+                Ok(waker) => Arc::new(waker),
+                Err(error) => {
+                    crew.order(Order::Finish);
+                    return Err(LoadError::Thread(error));
+                }
+            };
             control.cancel.wakes(&waker);
             crew.orders.push((sender, Arc::clone(&waker)));
             let duty = Duty {

@@ -80,6 +80,8 @@ struct Worker {
     deadlines: Deadlines,
     /// When pauses are over.
     holds: BinaryHeap<Reverse<(Instant, usize)>>,
+    /// Connections that have stopped reading for the sake of the others.
+    hungry: Vec<usize>,
     /// The next connection that is to be opened before the load, and how many are being opened.
     unopened: usize,
     opening: usize,
@@ -119,6 +121,7 @@ impl Worker {
             deadlines: Deadlines::new(duty.connections, shared.job.timeout),
             shared,
             holds: BinaryHeap::new(),
+            hungry: Vec::new(),
             unopened: 0,
             opening: 0,
             until: None,
@@ -145,9 +148,17 @@ impl Worker {
                     Err(TryRecvError::Empty) => break,
                 }
             }
-            let seen = self.wait(self.next_look())?;
+            let hungry = std::mem::take(&mut self.hungry);
+            let seen = if hungry.is_empty() {
+                self.wait(self.next_look())?
+            } else {
+                self.wait(Some(Instant::now()))?
+            };
             for index in 0..seen {
                 self.react(index);
+            }
+            for index in hungry {
+                self.go_on(index);
             }
             self.let_time_pass();
         }
@@ -296,6 +307,9 @@ impl Worker {
             if !self.settle(index, outcome) {
                 return;
             }
+        }
+        if self.connections[index].is_hungry() && !self.hungry.contains(&index) {
+            self.hungry.push(index);
         }
     }
 

@@ -114,7 +114,7 @@ fn failures_and_bad_command_lines_have_their_codes() {
     let most = "4000000000";
     let output = load(&[&server.url, "-c", most]);
     assert_eq!(output.status.code(), Some(4));
-    assert!(text(&output.stderr).contains("4000000064 open descriptors are needed"));
+    assert!(text(&output.stderr).contains(" open descriptors are needed, and the hard limit is "));
 }
 
 /// A network of its own with so many local ports; none where this machine can't have one.
