@@ -152,6 +152,12 @@ impl Client {
                     let first = target.is_some_and(|target| target.ends_with(b"1"));
                     common.counts[usize::from(!first)].fetch_add(1, Ordering::Relaxed);
                     self.left = answer.len();
+                    let written = self.stream.write(answer);
+                    self.left -= written.unwrap_or(0);
+                    // Less than there was room for is all there is; to ask once more would make this the slower end.
+                    if self.left == 0 && size < buffer.len() {
+                        return true;
+                    }
                 }
                 Err(error) => return error.kind() == ErrorKind::WouldBlock,
             }
