@@ -312,7 +312,7 @@ fn a_body_without_end_is_a_timeout_and_keeps_nobody_waiting() {
         if number != 2 {
             return stream.write_all(OK).is_ok();
         }
-        let piece = [b'x'; 64 * 1024];
+        let piece = vec![b'x'; 64 * 1024];
         let mut written = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
         while written.is_ok() {
             written = stream.write_all(&piece);
