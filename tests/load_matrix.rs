@@ -307,6 +307,30 @@ fn no_answer_is_a_timeout() {
 }
 
 #[test]
+fn a_body_without_end_is_a_timeout_and_keeps_nobody_waiting() {
+    let server = Server::start(|number, stream| {
+        if number != 2 {
+            return stream.write_all(OK).is_ok();
+        }
+        let piece = vec![b'x'; 64 * 1024];
+        let mut written = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
+        while written.is_ok() {
+            written = stream.write_all(&piece);
+        }
+        false
+    });
+    let mut spec = requests(50);
+    spec.timeout = Duration::from_millis(300);
+    let control = Control::new(1, Cancel::new(), |_, _| {});
+    let load = load_with(server.address, &spec, &control);
+    assert_eq!(load.counts.timed_out, 1, "{load:?}");
+    assert_eq!(load.counts.succeeded, 49);
+    // The three other connections of the thread did not wait for it.
+    let longest = load.service.unwrap().max_ns.unwrap();
+    assert!(longest < 300_000_000, "{longest}");
+}
+
+#[test]
 fn a_server_that_is_gone_refuses_every_request() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
@@ -461,6 +485,45 @@ fn what_hangs_when_the_load_is_stopped_is_unfinished() {
     assert_eq!(load.counts.unsent, 1000 - 13);
     assert_eq!(load.unfinished_ages_ns.len(), 4);
     assert_eq!(load.counts.errors(), 0);
+}
+
+#[test]
+fn a_response_is_known_only_where_every_byte_is_the_same() {
+    let other: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno";
+    let longer: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok!";
+    let server = Server::start(move |number, stream| match number % 5 {
+        // Another body of the same size, another status, and one byte more than was asked for.
+        0 => stream.write_all(other).is_ok(),
+        2 => stream.write_all(longer).is_ok(),
+        3 => stream
+            .write_all(b"HTTP/1.1 500 OK\r\nContent-Length: 2\r\n\r\nok")
+            .is_ok(),
+        _ => stream.write_all(OK).is_ok(),
+    });
+    let mut spec = requests(500);
+    // One after the other, so that each kind meets the one that was kept.
+    spec.connections = 1;
+    spec.expect.body = Some("ok".to_owned());
+    let load = load(&server, &spec);
+    assert_eq!(load.counts.succeeded, 200, "{load:?}");
+    assert_eq!(load.errors[&ErrorKind::Body], 100);
+    assert_eq!(load.errors[&ErrorKind::UnaskedBytes], 100);
+    assert_eq!(load.errors[&ErrorKind::Status], 100);
+    assert_eq!((load.statuses[&200], load.statuses[&500]), (400, 100));
+    assert_eq!(load.bytes.body, Some(400));
+}
+
+#[test]
+fn a_response_in_two_pieces_is_not_one_that_is_known() {
+    let server = Server::start(|number, stream| {
+        let (head, tail) = OK.split_at(if number % 2 == 0 { OK.len() - 1 } else { 9 });
+        // The client reads between the two, or it does not: what is counted is the same.
+        let first = stream.write_all(if number % 3 == 0 { OK } else { head });
+        first.is_ok() && (number % 3 == 0 || stream.write_all(tail).is_ok())
+    });
+    let load = load(&server, &requests(300));
+    all_succeed(&load, 300);
+    assert_eq!(load.bytes.body, Some(600));
 }
 
 fn gzip(level: u32, body: &[u8]) -> Vec<u8> {

@@ -11,6 +11,7 @@ mod exit;
 mod explain;
 mod gates;
 mod list;
+mod load;
 mod log;
 mod plan;
 mod progress;
@@ -54,6 +55,7 @@ enum Command {
     Report(report::ReportArgs),
     Compare(compare::CompareArgs),
     List(list::ListArgs),
+    Load(load::LoadArgs),
     Log(log::LogArgs),
     Schema(schema::SchemaArgs),
     Serve(serve::ServeArgs),
@@ -79,6 +81,7 @@ pub fn main() -> ExitCode {
         Command::Report(arguments) => report::main(&arguments),
         Command::Compare(arguments) => compare::main(&arguments),
         Command::List(arguments) => list::main(&arguments),
+        Command::Load(arguments) => load::main(&arguments),
         Command::Log(arguments) => log::main(&arguments),
         Command::Schema(arguments) => schema::main(&arguments),
         Command::Serve(arguments) => serve::main(&arguments),

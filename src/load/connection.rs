@@ -1,371 +1,443 @@
 //! One connection of the closed loop: it is opened, carries one request after
-//! another, and is opened anew when it broke or the server closed it.
+//! another, and is opened anew when it broke or the server closed it. It never waits: [`Connection::step`]
+//! goes as far as the socket lets it, and is called again when the thread's [`Poller`] has seen something.
 
-use super::slots::Signal;
-use super::worker::Shared;
-use crate::http::{Checker, Decoder, Ending, Fault, ProtocolError, Step};
-use crate::record::ErrorKind;
-use std::future::poll_fn;
+use super::cause::Cause;
+use super::dial::{Dialer, established};
+use super::job::Job;
+use super::known::Known;
+use super::poller::{Poller, Seen};
+use super::recorder::Recorder;
+use crate::http::{Checker, Decoder, Ending, ProtocolError, Reference, Step};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::io;
-use std::net::SocketAddr;
-use std::pin::Pin;
-use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 
 /// The first pause after a failed connect; it doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
-/// How long bytes that nothing asked for are waited for when all is over, by all connections at once.
-const SURPLUS_GRACE: Duration = Duration::from_millis(50);
+/// Reads after which the other connections of the thread have their turn.
+const MOST_READS: usize = 16;
 
-/// Opens a connection for requests that are written in one piece.
-pub(super) async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
-    let stream = TcpStream::connect(address).await?;
-    // The kernel may give a closed port of the ephemeral range to the connecting
-    // socket itself, which then talks to nobody but itself.
-    if stream.local_addr()? == stream.peer_addr()? {
-        return Err(io::ErrorKind::ConnectionRefused.into());
-    }
-    stream.set_nodelay(true)?;
-    Ok(stream)
+/// What the connections of one thread share.
+pub(super) struct Shared {
+    pub(super) job: Job,
+    pub(super) reference: Arc<Reference>,
+    pub(super) recorder: Recorder,
+    pub(super) poller: Poller,
+    pub(super) dialer: Dialer,
+    /// What is read; one buffer serves all connections.
+    pub(super) buffer: Vec<u8>,
+    pub(super) known: Known,
 }
 
-/// Why a request did not succeed.
-enum Cause {
-    Connect(io::Error),
-    ConnectTimeout,
-    Write(io::Error),
-    Read(io::Error),
-    Protocol(ProtocolError),
-    Timeout,
-    Fault(Fault),
-    /// The load was stopped.
-    Stopped,
+/// What a connection is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Nothing, for as long as nobody asks.
+    Idle,
+    /// A request is to be sent.
+    Asked,
+    /// The connection is being opened since then.
+    Opening(Instant),
+    /// A request is being written, or its response read.
+    InFlight,
+    /// It pauses after a failed connect.
+    Held,
 }
 
-impl From<ProtocolError> for Cause {
-    fn from(error: ProtocolError) -> Self {
-        Self::Protocol(error)
-    }
+/// The request that a connection is at.
+#[derive(Debug, Clone, Copy)]
+struct Asking {
+    begun: Instant,
+    /// When its first byte was written, the first time if it is sent again.
+    written: Option<Instant>,
+    retried: bool,
 }
 
+/// One connection.
 pub(super) struct Connection {
-    shared: Rc<Shared>,
-    index: usize,
-    stream: Option<TcpStream>,
-    /// Whether this stream has carried a whole response.
+    index: u32,
+    /// Tells the events of this socket from those of the ones before it.
+    generation: u32,
+    socket: Option<OwnedFd>,
+    phase: Phase,
+    /// A read may give something. After an edge all is read, until a read gives less than it could.
+    readable: bool,
+    writable: bool,
+    /// The other end sends no more, or the connection broke: the end is still to be read.
+    ended: bool,
+    /// Whether this socket has carried a whole response.
     served: bool,
-    /// Whether there was a stream before.
+    /// Whether there was a socket before.
     opened: bool,
+    asking: Option<Asking>,
     decoder: Decoder,
     checker: Checker,
+    /// Bytes of the request that are written.
     written: usize,
-    write_error: Option<io::Error>,
+    write_error: Option<Errno>,
+    /// The size of the response where it lies whole in the buffer and is not known.
+    fresh: Option<usize>,
     pause: Duration,
 }
 
 impl Connection {
-    pub(super) fn new(shared: Rc<Shared>, index: usize) -> Self {
+    pub(super) fn new(index: usize, shared: &Shared) -> Self {
         Self {
-            index,
-            stream: None,
+            index: index as u32,
+            generation: 0,
+            socket: None,
+            phase: Phase::Idle,
+            readable: false,
+            writable: false,
+            ended: false,
             served: false,
             opened: false,
+            asking: None,
             decoder: Decoder::new(shared.job.head_request),
-            checker: Checker::new(shared.reference.clone()),
+            checker: Checker::new(Arc::clone(&shared.reference)),
             written: 0,
             write_error: None,
+            fresh: None,
             pause: FIRST_PAUSE,
-            shared,
         }
     }
 
-    /// Opens the connection before it is needed. A failure shows again, and counts, at the first request.
-    pub(super) async fn prepare(&mut self) {
-        self.shared.slots.begin(self.index, Instant::now());
-        let _ = self.open(false).await;
-        self.shared.slots.end(self.index);
+    pub(super) fn phase(&self) -> Phase {
+        self.phase
     }
 
-    /// One request with everything that belongs to it, begun at `begun`. Gives the instant from
-    /// which the next may be begun: its end, or the end of the pause behind it.
-    pub(super) async fn request(&mut self, begun: Instant) -> Instant {
-        let shared = Rc::clone(&self.shared);
-        shared.recorder.borrow_mut().begin();
-        shared.slots.begin(self.index, begun);
+    /// Whether it is at a request. While a connection is opened before the load it is not.
+    pub(super) fn is_asked(&self) -> bool {
+        self.asking.is_some()
+    }
+
+    /// Whether it has stopped reading for the sake of the others. No event will say that there is more.
+    pub(super) fn is_hungry(&self) -> bool {
+        self.phase == Phase::InFlight && self.readable
+    }
+
+    /// The index of the connection that an event is of.
+    pub(super) fn index_of(token: u64) -> usize {
+        (token & u64::from(u32::MAX)) as usize
+    }
+
+    fn token(&self) -> u64 {
+        u64::from(self.generation) << 32 | u64::from(self.index)
+    }
+
+    /// Takes note of an event. False where it is of a socket that is closed by now.
+    pub(super) fn notice(&mut self, seen: Seen) -> bool {
+        if seen.token != self.token() || self.socket.is_none() {
+            return false;
+        }
+        self.readable |= seen.readable;
+        self.writable |= seen.writable;
+        self.ended |= seen.ended;
+        true
+    }
+
+    /// Begins to open the connection before it is needed.
+    pub(super) fn prepare(&mut self, shared: &mut Shared) -> Result<(), Cause> {
+        self.asking = None;
+        self.open(shared)
+    }
+
+    /// Takes on a request, begun at `begun`.
+    pub(super) fn ask(&mut self, begun: Instant) {
         self.checker.reset();
-        let mut written = None;
-        let outcome = self.attempts(begun, &mut written).await;
-        shared.slots.end(self.index);
-        let now = Instant::now();
-        let failed_to_connect = matches!(outcome, Err(Cause::Connect(_) | Cause::ConnectTimeout));
-        self.record(outcome, begun, written, now);
-        if failed_to_connect {
-            self.hold(now).await;
-            return Instant::now();
+        self.phase = Phase::Asked;
+        self.asking = Some(Asking {
+            begun,
+            written: None,
+            retried: false,
+        });
+    }
+
+    /// Goes on until there is nothing to do but to wait. Gives the outcome where that is the end of a request,
+    /// or of the opening before it.
+    pub(super) fn step(&mut self, shared: &mut Shared) -> Option<Result<(), Cause>> {
+        loop {
+            let result = match self.phase {
+                Phase::Idle | Phase::Held => return None,
+                Phase::Asked if self.socket.is_none() => self.open(shared),
+                Phase::Asked => {
+                    let begun = self.asking.map_or_else(Instant::now, |asking| asking.begun);
+                    self.start(begun);
+                    Ok(())
+                }
+                Phase::Opening(_) if !self.writable => return None,
+                Phase::Opening(since) => match self.reached(since, shared) {
+                    Ok(()) if self.asking.is_none() => {
+                        self.phase = Phase::Idle;
+                        return Some(Ok(()));
+                    }
+                    reached => reached,
+                },
+                Phase::InFlight => match self.turn(shared)? {
+                    Ok(ending) => {
+                        self.phase = Phase::Idle;
+                        return Some(self.complete(ending, shared));
+                    }
+                    Err(cause) => self.broken(cause, shared),
+                },
+            };
+            if let Err(cause) = result {
+                self.close();
+                self.phase = Phase::Idle;
+                return Some(Err(cause));
+            }
         }
-        now
+    }
+
+    /// Breaks off what the connection is at. What is there already is read first where its time is over.
+    pub(super) fn break_off(&mut self, expired: bool, shared: &mut Shared) -> Result<(), Cause> {
+        if expired {
+            self.readable = true;
+            if let Some(outcome) = self.step(shared) {
+                return outcome;
+            }
+        }
+        let connecting = matches!(self.phase, Phase::Opening(_));
+        self.close();
+        self.phase = Phase::Idle;
+        Err(match (expired, connecting) {
+            (false, _) => Cause::Stopped,
+            (true, true) => Cause::ConnectTimeout,
+            (true, false) => Cause::Timeout,
+        })
+    }
+
+    /// Records how the request ended that the connection was at.
+    pub(super) fn record(&mut self, outcome: Result<(), Cause>, now: Instant, shared: &mut Shared) {
+        let Some(asking) = self.asking.take() else {
+            return;
+        };
+        let recorder = &mut shared.recorder;
+        recorder.status(self.checker.status());
+        match outcome {
+            Ok(()) => {
+                let written = asking.written.unwrap_or(asking.begun);
+                recorder.success(written, now, self.checker.body_bytes());
+                self.pause = FIRST_PAUSE;
+            }
+            Err(Cause::Stopped) => recorder.unfinished(now - asking.begun),
+            Err(cause) => {
+                let (job, expect) = (&shared.job, &shared.reference.expect);
+                let explain = || cause.explain(job, expect, shared.dialer.address());
+                recorder.failure(cause.kind(), asking.written, now, explain);
+            }
+        }
+    }
+
+    /// Pauses; a dead server must not make a busy loop. Gives for how long.
+    pub(super) fn hold(&mut self) -> Duration {
+        self.phase = Phase::Held;
+        let pause = self.pause;
+        self.pause = (pause * 2).min(LONGEST_PAUSE);
+        pause
+    }
+
+    /// The pause is over.
+    pub(super) fn release(&mut self) {
+        self.phase = Phase::Idle;
+    }
+
+    /// Whether there may come something that nothing asked for.
+    pub(super) fn is_listening(&self) -> bool {
+        self.socket.is_some() && self.served
     }
 
     /// Looks once more at a connection that carries no more requests: a server that sends more than it
     /// is asked for has its answers counted for other requests than they belong to.
-    pub(super) async fn part(&mut self) {
-        let shared = Rc::clone(&self.shared);
-        let Some(stream) = self.stream.as_mut().filter(|_| self.served) else {
-            return;
-        };
-        let look = poll_fn(|cx| poll_input(stream, cx, &mut shared.buffer.borrow_mut()));
-        let look = tokio::time::timeout(SURPLUS_GRACE, look);
-        if let Ok(Ok(Ok(1..))) = shared.slots.guard(self.index, look).await {
-            shared.recorder.borrow_mut().connections.surplus += 1;
+    pub(super) fn look(&mut self, shared: &mut Shared) {
+        match self.receive(&mut shared.buffer) {
+            None => return,
+            Some(Ok(1..)) => shared.recorder.connections.surplus += 1,
+            Some(_) => {}
         }
         self.close();
     }
 
-    fn record(
-        &mut self,
-        outcome: Result<(), Cause>,
-        begun: Instant,
-        written: Option<Instant>,
-        now: Instant,
-    ) {
-        let shared = &self.shared;
-        let mut recorder = shared.recorder.borrow_mut();
-        recorder.status(self.checker.status());
-        match outcome {
-            Ok(()) => {
-                recorder.success(written.unwrap_or(begun), now, self.checker.body_bytes());
-                self.pause = FIRST_PAUSE;
-            }
-            Err(Cause::Stopped) => recorder.unfinished(now - begun),
-            Err(cause) => {
-                let explain = || shared.explain(&cause);
-                recorder.failure(cause.kind(), written, now, explain);
-            }
-        }
-        let (ok, errors) = recorder.tally();
-        shared.progress.store(shared.thread, ok, errors);
-    }
-
-    /// Tries, and once more where an idle connection turned out to be closed.
-    async fn attempts(
-        &mut self,
-        begun: Instant,
-        written: &mut Option<Instant>,
-    ) -> Result<(), Cause> {
-        let mut retried = false;
-        loop {
-            let reused = self.stream.is_some() && self.served;
-            let mut from = begun;
-            if self.stream.is_none() {
-                self.open(written.is_none()).await?;
-                from = Instant::now();
-            }
-            // A request that is sent again has been waited for since it was first sent.
-            written.get_or_insert(from);
-            let slots = &Rc::clone(&self.shared).slots;
-            self.decoder.reset();
-            self.written = 0;
-            let index = self.index;
-            let turn = slots.guard(index, poll_fn(|cx| self.poll_turn(cx))).await;
-            let broken = match turn {
-                Ok(Ok(ending)) => return self.complete(ending),
-                Ok(Err(cause)) => cause,
-                Err(Signal::Expired) => Cause::Timeout,
-                Err(Signal::Stopped) => Cause::Stopped,
-            };
-            self.close();
-            let idle_close = matches!(
-                broken,
-                Cause::Write(_) | Cause::Read(_) | Cause::Protocol(ProtocolError::ClosedEarly)
-            );
-            let fresh = !reused || retried || self.decoder.began();
-            if fresh || !idle_close {
-                return Err(broken);
-            }
-            retried = true;
-            self.shared.recorder.borrow_mut().retried();
-        }
-    }
-
-    fn complete(&mut self, ending: Ending) -> Result<(), Cause> {
-        self.served = true;
-        let keep_alive = self.shared.job.keep_alive;
-        if !ending.reusable && keep_alive {
-            self.shared.recorder.borrow_mut().closed_by_server();
-        }
-        let whole = self.written == self.shared.job.request.len();
-        if !(ending.reusable && keep_alive && whole) {
-            self.close();
-        }
-        self.checker.verdict().map_err(Cause::Fault)
-    }
-
     fn close(&mut self) {
-        self.stream = None;
+        self.socket = None;
+        self.generation = self.generation.wrapping_add(1);
         self.served = false;
         self.write_error = None;
     }
 
-    async fn open(&mut self, waited: bool) -> Result<(), Cause> {
-        let began = Instant::now();
-        let shared = &self.shared;
-        let connected = shared
-            .slots
-            .guard(self.index, connect(shared.address))
-            .await;
-        match connected {
-            Ok(Ok(stream)) => {
-                let replaces = self.opened && shared.job.keep_alive;
-                let mut recorder = shared.recorder.borrow_mut();
-                recorder.connected(began.elapsed(), replaces, waited);
-                self.opened = true;
-                self.stream = Some(stream);
-                Ok(())
-            }
-            Ok(Err(error)) => Err(Cause::Connect(error)),
-            Err(Signal::Expired) => Err(Cause::ConnectTimeout),
-            Err(Signal::Stopped) => Err(Cause::Stopped),
-        }
+    fn open(&mut self, shared: &mut Shared) -> Result<(), Cause> {
+        let since = Instant::now();
+        let socket = shared.dialer.begin().map_err(Cause::Connect)?;
+        (self.readable, self.writable, self.ended) = (false, false, false);
+        let added = shared.poller.add(&socket, self.token());
+        added.map_err(Cause::Connect)?;
+        self.socket = Some(socket);
+        self.phase = Phase::Opening(since);
+        Ok(())
     }
 
-    /// A dead server must not make a busy loop.
-    async fn hold(&mut self, now: Instant) {
-        let left = self
-            .shared
-            .until
-            .get()
-            .map(|until| until.saturating_duration_since(now));
-        let pause = self.pause.min(left.unwrap_or(self.pause));
-        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
-        let _ = self
-            .shared
-            .slots
-            .guard(self.index, tokio::time::sleep(pause))
-            .await;
-    }
-
-    /// Writes what is left of the request and reads what there is of the response.
-    fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<Result<Ending, Cause>> {
-        let Some(stream) = &mut self.stream else {
-            return Poll::Ready(Err(ProtocolError::ClosedEarly.into()));
+    /// The kernel has said how the opening ended.
+    fn reached(&mut self, since: Instant, shared: &mut Shared) -> Result<(), Cause> {
+        let Some(socket) = &self.socket else {
+            return Err(ProtocolError::ClosedEarly.into());
         };
-        let shared = &*self.shared;
-        let request = &shared.job.request;
+        established(socket).map_err(Cause::Connect)?;
+        let now = Instant::now();
+        let replaces = self.opened && shared.job.keep_alive;
+        // Of a request that is sent again the service time has begun.
+        let waited = self.asking.is_some_and(|asking| asking.written.is_none());
+        shared.recorder.connected(now - since, replaces, waited);
+        self.opened = true;
+        if self.asking.is_some() {
+            self.start(now);
+        }
+        Ok(())
+    }
+
+    /// The first byte of the request is about to be written, at `now`.
+    fn start(&mut self, now: Instant) {
+        if let Some(asking) = &mut self.asking {
+            // A request that is sent again has been waited for since it was first sent.
+            asking.written.get_or_insert(now);
+        }
+        self.decoder.reset();
+        self.written = 0;
+        self.phase = Phase::InFlight;
+    }
+
+    /// Tries once more where an idle connection turned out to be closed.
+    fn broken(&mut self, cause: Cause, shared: &mut Shared) -> Result<(), Cause> {
+        let reused = self.served;
+        self.close();
+        let Some(asking) = &mut self.asking else {
+            return Err(cause);
+        };
+        let fresh = !reused || asking.retried || self.decoder.began();
+        if fresh || !cause.may_be_an_idle_close() {
+            return Err(cause);
+        }
+        asking.retried = true;
+        shared.recorder.retried();
+        self.phase = Phase::Asked;
+        Ok(())
+    }
+
+    fn complete(&mut self, ending: Ending, shared: &mut Shared) -> Result<(), Cause> {
+        self.served = true;
+        let keep_alive = shared.job.keep_alive;
+        if !ending.reusable && keep_alive {
+            shared.recorder.closed_by_server();
+        }
+        let whole = self.written == shared.job.request.len();
+        let fresh = self.fresh.take().filter(|_| ending.reusable);
+        if !(ending.reusable && keep_alive && whole) {
+            self.close();
+        }
+        let checker = &mut self.checker;
+        checker.verdict().map_err(Cause::Fault)?;
+        if let Some(size) = fresh.filter(|_| checker.is_final()) {
+            let bytes = &shared.buffer[..size];
+            shared
+                .known
+                .learn(bytes, checker.status(), checker.body_bytes());
+        }
+        Ok(())
+    }
+
+    /// Writes what is left of the request and reads what there is of the response; none is more to wait for.
+    fn turn(&mut self, shared: &mut Shared) -> Option<Result<Ending, Cause>> {
         if self.served && self.written == 0 && self.write_error.is_none() {
-            // Asks the kernel only where the event loop has seen something arrive.
-            match poll_input(stream, cx, &mut shared.buffer.borrow_mut()) {
-                Poll::Pending => {}
-                Poll::Ready(Ok(0)) => return Poll::Ready(Err(ProtocolError::ClosedEarly.into())),
-                Poll::Ready(Ok(_)) => return Poll::Ready(Err(ProtocolError::UnaskedBytes.into())),
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(Cause::Read(error))),
+            // Asks the kernel only where something has been seen to arrive.
+            match self.receive(&mut shared.buffer) {
+                None => {}
+                Some(Ok(0)) => return Some(Err(ProtocolError::ClosedEarly.into())),
+                Some(Ok(_)) => return Some(Err(ProtocolError::UnaskedBytes.into())),
+                Some(Err(error)) => return Some(Err(Cause::Read(error))),
             }
         }
-        while self.written < request.len() && self.write_error.is_none() {
-            match Pin::new(&mut *stream).poll_write(cx, &request[self.written..]) {
-                Poll::Ready(Ok(size)) => {
-                    self.written += size;
-                    shared.recorder.borrow_mut().bytes.sent += size as u64;
-                }
-                // The response may be there all the same.
-                Poll::Ready(Err(error)) => self.write_error = Some(error),
-                Poll::Pending => break,
-            }
-        }
-        let mut buffer = shared.buffer.borrow_mut();
-        loop {
-            let size = match poll_input(stream, cx, &mut buffer) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Ok(size)) => size,
-                Poll::Ready(Err(error)) => {
+        self.write(shared);
+        for _ in 0..MOST_READS {
+            let size = match self.receive(&mut shared.buffer)? {
+                Ok(size) => size,
+                Err(error) => {
                     let written = self.write_error.take();
-                    return Poll::Ready(Err(written.map_or(Cause::Read(error), Cause::Write)));
+                    return Some(Err(
+                        written.map_or(Cause::Read(error), |error| Cause::Write(error.into()))
+                    ));
                 }
             };
-            let input = &buffer[..size];
-            if input.is_empty() {
+            if size == 0 {
                 let ended = self.decoder.end();
-                return Poll::Ready(match (ended, self.write_error.take()) {
-                    (Err(ProtocolError::ClosedEarly), Some(error)) => Err(Cause::Write(error)),
+                return Some(match (ended, self.write_error.take()) {
+                    (Err(ProtocolError::ClosedEarly), Some(error)) => {
+                        Err(Cause::Write(error.into()))
+                    }
                     (ended, _) => ended.map_err(Cause::from),
                 });
             }
-            shared.recorder.borrow_mut().bytes.received += input.len() as u64;
+            shared.recorder.bytes.received += size as u64;
+            let input = &shared.buffer[..size];
+            let whole = !self.decoder.began();
+            if whole && shared.known.is(input) {
+                let known = &shared.known;
+                self.checker.repeat(known.status, known.body_bytes);
+                return Some(Ok(Ending {
+                    consumed: size,
+                    reusable: true,
+                }));
+            }
             match self.decoder.feed(input, &mut self.checker) {
                 Ok(Step::More) => {}
-                Ok(Step::Done(ending)) if ending.consumed == input.len() => {
-                    return Poll::Ready(Ok(ending));
+                Ok(Step::Done(ending)) if ending.consumed == size => {
+                    self.fresh = whole.then_some(size);
+                    return Some(Ok(ending));
                 }
-                Ok(Step::Done(_)) => return Poll::Ready(Err(ProtocolError::UnaskedBytes.into())),
-                Err(error) => return Poll::Ready(Err(error.into())),
+                Ok(Step::Done(_)) => return Some(Err(ProtocolError::UnaskedBytes.into())),
+                Err(error) => return Some(Err(error.into())),
+            }
+        }
+        None
+    }
+
+    fn write(&mut self, shared: &mut Shared) {
+        let Some(socket) = &self.socket else {
+            return;
+        };
+        let request = &shared.job.request;
+        while self.written < request.len() && self.write_error.is_none() && self.writable {
+            match send(socket, &request[self.written..], SendFlags::NOSIGNAL) {
+                Ok(size) => {
+                    self.written += size;
+                    shared.recorder.bytes.sent += size as u64;
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => self.writable = false,
+                // The response may be there all the same.
+                Err(error) => self.write_error = Some(error),
             }
         }
     }
-}
 
-/// Reads what there is into the buffer; nothing is the end of the stream.
-fn poll_input(
-    stream: &mut TcpStream,
-    cx: &mut Context<'_>,
-    buffer: &mut [u8],
-) -> Poll<io::Result<usize>> {
-    let mut read = ReadBuf::new(buffer);
-    Pin::new(stream)
-        .poll_read(cx, &mut read)
-        .map_ok(|()| read.filled().len())
-}
-
-impl Cause {
-    fn kind(&self) -> ErrorKind {
-        match self {
-            Self::Connect(error) => connect_kind(error),
-            Self::ConnectTimeout => ErrorKind::ConnectTimeout,
-            Self::Write(_) => ErrorKind::Write,
-            Self::Read(_) => ErrorKind::Reset,
-            Self::Protocol(ProtocolError::BadHead(_)) => ErrorKind::BadHead,
-            Self::Protocol(ProtocolError::BadChunk(_)) => ErrorKind::BadChunk,
-            Self::Protocol(ProtocolError::ShortBody) => ErrorKind::ShortBody,
-            Self::Protocol(ProtocolError::ClosedEarly) => ErrorKind::ClosedEarly,
-            Self::Protocol(ProtocolError::UnaskedBytes) => ErrorKind::UnaskedBytes,
-            Self::Timeout | Self::Stopped => ErrorKind::Timeout,
-            Self::Fault(Fault::Status(_)) => ErrorKind::Status,
-            Self::Fault(Fault::Header(_) | Fault::Unwanted(_)) => ErrorKind::Header,
-            Self::Fault(Fault::Body(_)) => ErrorKind::Body,
+    /// Reads what there is into the buffer. 0 is the end of the stream; none, nothing yet.
+    fn receive(&mut self, buffer: &mut [u8]) -> Option<io::Result<usize>> {
+        let socket = self.socket.as_ref()?;
+        while self.readable {
+            match recv(socket, &mut *buffer, RecvFlags::empty()) {
+                Ok((size, _)) => {
+                    // After less than there was room for, the kernel tells of what comes, but not again of an end.
+                    self.readable = size == buffer.len() || self.ended;
+                    return Some(Ok(size));
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => self.readable = false,
+                Err(error) => return Some(Err(error.into())),
+            }
         }
-    }
-}
-
-fn connect_kind(error: &io::Error) -> ErrorKind {
-    use rustix::io::Errno;
-    match Errno::from_io_error(error) {
-        Some(Errno::CONNREFUSED) => ErrorKind::ConnectRefused,
-        Some(Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::HOSTDOWN) => {
-            ErrorKind::ConnectUnreachable
-        }
-        Some(Errno::TIMEDOUT) => ErrorKind::ConnectTimeout,
-        Some(Errno::ADDRNOTAVAIL) => ErrorKind::NoLocalPort,
-        Some(Errno::MFILE | Errno::NFILE) => ErrorKind::NoDescriptor,
-        None if error.kind() == io::ErrorKind::ConnectionRefused => ErrorKind::ConnectRefused,
-        _ => ErrorKind::Connect,
-    }
-}
-
-impl Shared {
-    fn explain(&self, cause: &Cause) -> String {
-        let address = self.address;
-        let timeout = crate::units::show_duration(self.job.timeout);
-        match cause {
-            Cause::Connect(error) => format!("connecting to {address} failed: {error}"),
-            Cause::ConnectTimeout => format!("{address} did not accept within {timeout}"),
-            Cause::Write(error) => format!("the request could not be written: {error}"),
-            Cause::Read(error) => format!("the response could not be read: {error}"),
-            Cause::Protocol(error) => error.to_string(),
-            Cause::Timeout => format!("no whole response within {timeout}"),
-            Cause::Stopped => "the load was stopped".to_owned(),
-            Cause::Fault(fault) => self.reference.expect.explain(*fault),
-        }
+        None
     }
 }

@@ -1,8 +1,9 @@
 //! How the runner follows and stops a load: phases, progress, cancellation.
 
+use super::poller::Waker;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 use tokio::sync::watch;
 
@@ -21,11 +22,21 @@ pub enum LoadPhase {
 
 /// Stops a load from another thread; clones stop the same one.
 #[derive(Debug, Clone)]
-pub struct Cancel(Arc<watch::Sender<bool>>);
+pub struct Cancel(Arc<Switch>);
+
+#[derive(Debug)]
+struct Switch {
+    stopped: watch::Sender<bool>,
+    /// The generator threads that have to hear of it at once.
+    wakers: Mutex<Vec<Weak<Waker>>>,
+}
 
 impl Default for Cancel {
     fn default() -> Self {
-        Self(Arc::new(watch::Sender::new(false)))
+        Self(Arc::new(Switch {
+            stopped: watch::Sender::new(false),
+            wakers: Mutex::default(),
+        }))
     }
 }
 
@@ -37,18 +48,38 @@ impl Cancel {
 
     /// Stops the load; for good.
     pub fn cancel(&self) {
-        self.0.send_replace(true);
+        self.0.stopped.send_replace(true);
+        for waker in self.wakers().iter().filter_map(Weak::upgrade) {
+            waker.wake();
+        }
     }
 
     /// Whether it was stopped.
     pub fn is_cancelled(&self) -> bool {
-        *self.0.borrow()
+        *self.0.stopped.borrow()
     }
 
     /// Returns once it is stopped.
     pub async fn cancelled(&self) {
         // The sender lives in self, so waiting can't fail.
-        let _ = self.0.subscribe().wait_for(|stopped| *stopped).await;
+        let _ = self
+            .0
+            .stopped
+            .subscribe()
+            .wait_for(|stopped| *stopped)
+            .await;
+    }
+
+    /// Has a thread woken when the load is stopped. It must look once itself, for it may have been stopped before.
+    pub(super) fn wakes(&self, waker: &Arc<Waker>) {
+        let mut wakers = self.wakers();
+        wakers.retain(|known| known.strong_count() > 0);
+        wakers.push(Arc::downgrade(waker));
+    }
+
+    fn wakers(&self) -> MutexGuard<'_, Vec<Weak<Waker>>> {
+        // A list of wakers is whole at any time.
+        self.0.wakers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,18 +2,19 @@
 
 use super::control::{Control, LoadPhase};
 use super::job::{Job, Target};
+use super::poller::Waker;
 use super::recorder::Recorder;
+use super::tickets::Tickets;
 use super::verify::Verified;
-use super::worker::{Duty, Event, Order, Tickets, work};
+use super::worker::{Duty, Event, Order, work};
 use crate::record::Load;
 use crate::spec::Amount;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use tokio::sync::watch;
 
 /// Why there is no load at all. What the server does is never such an error.
 #[derive(Debug)]
@@ -68,7 +69,7 @@ pub fn run(
 /// The generator threads.
 struct Crew {
     size: usize,
-    orders: watch::Sender<Order>,
+    orders: Vec<(Sender<Order>, Arc<Waker>)>,
     events: Receiver<Event>,
     threads: Vec<JoinHandle<Result<Recorder, String>>>,
 }
@@ -85,11 +86,10 @@ impl Crew {
             Amount::Duration(time) => (None, Some(time.as_secs_f64().ceil() as usize)),
             Amount::Requests(total) => (Some(Arc::new(Tickets::new(total, job.connections))), None),
         };
-        let orders = watch::Sender::new(Order::Open);
         let (teller, events) = channel();
         let mut crew = Self {
             size,
-            orders,
+            orders: Vec::new(),
             events,
             threads: Vec::new(),
         };
@@ -97,6 +97,16 @@ impl Crew {
             // The remainder goes to the first threads, one connection each.
             let connections = job.connections as usize / size
                 + usize::from(thread < job.connections as usize % size);
+            let (sender, orders) = channel();
+            let waker = match Waker::new() {
+                Ok(waker) => Arc::new(waker),
+                Err(error) => {
+                    crew.order(Order::Finish);
+                    return Err(LoadError::Thread(error));
+                }
+            };
+            control.cancel.wakes(&waker);
+            crew.orders.push((sender, Arc::clone(&waker)));
             let duty = Duty {
                 thread,
                 connections,
@@ -107,7 +117,8 @@ impl Crew {
                 seconds,
                 progress: control.progress(),
                 cancel: control.cancel.clone(),
-                orders: crew.orders.subscribe(),
+                orders,
+                waker,
                 events: teller.clone(),
             };
             let events = teller.clone();
@@ -123,12 +134,20 @@ impl Crew {
             match begun {
                 Ok(handle) => crew.threads.push(handle),
                 Err(error) => {
-                    crew.orders.send_replace(Order::Finish);
+                    crew.order(Order::Finish);
                     return Err(LoadError::Thread(error));
                 }
             }
         }
         Ok(crew)
+    }
+
+    fn order(&self, order: Order) {
+        for (orders, waker) in &self.orders {
+            // One that is gone has told why.
+            let _ = orders.send(order);
+            waker.wake();
+        }
     }
 
     /// Leads the threads through the phases.
@@ -137,7 +156,7 @@ impl Crew {
         if !job.warmup.is_zero() && !control.cancel.is_cancelled() {
             let now = Instant::now();
             control.enter(LoadPhase::WarmUp, now);
-            self.orders.send_replace(Order::WarmUp(now + job.warmup));
+            self.order(Order::WarmUp(now + job.warmup));
             self.wait_for_rest(0)?;
         }
         if control.cancel.is_cancelled() {
@@ -149,13 +168,11 @@ impl Crew {
             Amount::Duration(time) => {
                 // What the listener does at the edge must not shorten the window.
                 let start = Instant::now();
-                self.orders
-                    .send_replace(Order::Measure(start, Some(start + time)));
+                self.order(Order::Measure(start, Some(start + time)));
                 self.wait_until(Some(start + time))?
             }
             Amount::Requests(_) => {
-                self.orders
-                    .send_replace(Order::Measure(Instant::now(), None));
+                self.order(Order::Measure(Instant::now(), None));
                 self.wait_until(None)?
             }
         };
@@ -200,7 +217,7 @@ impl Crew {
 
     /// Ends the threads and adds up what they counted.
     fn end(&mut self) -> Result<Option<Recorder>, LoadError> {
-        self.orders.send_replace(Order::Finish);
+        self.order(Order::Finish);
         let mut sum: Option<Recorder> = None;
         for handle in self.threads.drain(..) {
             let counted = handle

@@ -3,12 +3,17 @@
 //! warms up, measures and drains, and gives a [`crate::record::Load`] in which every request that was begun
 //! is counted exactly once. Latency is service time: first byte written to last byte read.
 
+mod cause;
 mod connection;
 mod control;
+mod deadlines;
+mod dial;
 mod engine;
 mod job;
+mod known;
+mod poller;
 mod recorder;
-mod slots;
+mod tickets;
 mod verify;
 mod worker;
 

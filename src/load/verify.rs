@@ -1,6 +1,6 @@
 //! The first response, checked whole before anything is measured.
 
-use super::connection::connect;
+use super::dial::connect;
 use super::job::{Job, Target};
 use crate::http::{BodyFault, CodingError, Exchange, ExchangeError, Fault, Reference, exchange};
 use crate::record::Answer;
@@ -36,6 +36,16 @@ impl Verified {
     pub fn decoded_size(&self) -> Option<u64> {
         let body = self.response.decoded.as_ref().ok()?;
         Some(body.len() as u64)
+    }
+
+    /// The same, and from now on every response must have this body, decoded.
+    pub fn holding_to_its_body(mut self) -> Result<Self, VerifyError> {
+        let body = match &self.response.decoded {
+            Ok(body) => body.clone(),
+            Err(error) => return Err(VerifyError::Coding(error.clone())),
+        };
+        Arc::make_mut(&mut self.reference).expect.body = Some(body);
+        Ok(self)
     }
 }
 

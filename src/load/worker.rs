@@ -1,34 +1,36 @@
-//! One generator thread: a runtime of its own, a task for each of its connections, and the state
-//! that these share. The engine tells the phases; the thread tells when all its connections rest.
+//! One generator thread: an event loop of its own and its connections. A connection that becomes readable is read, its
+//! response checked and its next request written in the same turn. The engine tells the phases; the thread tells when all
+//! its connections rest.
 
-use super::connection::Connection;
+use super::cause::Cause;
+use super::connection::{Connection, Phase, Shared};
 use super::control::{Cancel, Progress};
+use super::deadlines::Deadlines;
+use super::dial::Dialer;
 use super::job::Job;
+use super::known::Known;
+use super::poller::{Poller, Waker};
 use super::recorder::Recorder;
-use super::slots::Slots;
+use super::tickets::{Hand, Ticket, Tickets};
 use crate::http::Reference;
 use rustix::time::{ClockId, clock_gettime};
-use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::net::SocketAddr;
-use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::{Duration, Instant};
-use tokio::runtime::{Builder, LocalOptions};
-use tokio::sync::{Semaphore, watch};
-use tokio::task::JoinSet;
 
 /// Bytes that are read at once; one buffer serves all connections of a thread.
 const READ_BUFFER: usize = 64 * 1024;
 /// Connections that a thread opens at the same time, so that a short accept queue does not overflow.
 const OPENING: usize = 32;
+/// How long bytes that nothing asked for are waited for when all is over, by all connections at once.
+const SURPLUS_GRACE: Duration = Duration::from_millis(50);
 
 /// What the connections shall do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Open.
-    Open,
     /// Send what does not count, until then.
     WarmUp(Instant),
     /// Send what counts from the first instant on, until the second or while there are tickets.
@@ -48,33 +50,6 @@ pub(super) enum Event {
     Failed(String),
 }
 
-/// The requests of a load by number, handed out to the threads in small batches.
-#[derive(Debug)]
-pub(super) struct Tickets {
-    left: AtomicU64,
-    batch: u64,
-}
-
-impl Tickets {
-    pub(super) fn new(total: u64, connections: u32) -> Self {
-        Self {
-            left: AtomicU64::new(total),
-            batch: (total / (u64::from(connections.max(1)) * 64)).clamp(1, 64),
-        }
-    }
-
-    /// Takes up to a batch; gives how many, and whether these were the last.
-    fn take(&self) -> (u64, bool) {
-        let take = |left: u64| Some(left.saturating_sub(self.batch));
-        let before = self
-            .left
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
-            .unwrap_or_default();
-        let taken = before.min(self.batch);
-        (taken, taken > 0 && taken == before)
-    }
-}
-
 /// What a thread is given.
 pub(super) struct Duty {
     pub(super) thread: usize,
@@ -86,177 +61,331 @@ pub(super) struct Duty {
     pub(super) seconds: Option<usize>,
     pub(super) progress: Arc<Progress>,
     pub(super) cancel: Cancel,
-    pub(super) orders: watch::Receiver<Order>,
+    pub(super) orders: Receiver<Order>,
+    pub(super) waker: Arc<Waker>,
     pub(super) events: Sender<Event>,
-}
-
-/// What the connections of one thread share.
-pub(super) struct Shared {
-    pub(super) thread: usize,
-    pub(super) job: Job,
-    pub(super) reference: Arc<Reference>,
-    pub(super) address: SocketAddr,
-    pub(super) progress: Arc<Progress>,
-    pub(super) slots: Slots,
-    pub(super) recorder: RefCell<Recorder>,
-    pub(super) buffer: RefCell<Vec<u8>>,
-    /// Until when requests are begun; none counts tickets.
-    pub(super) until: Cell<Option<Instant>>,
-    tickets: Option<Arc<Tickets>>,
-    in_hand: Cell<u64>,
-    last_in_hand: Cell<bool>,
-    opening: Semaphore,
-    events: Sender<Event>,
-    order: Cell<Order>,
-    /// Connections that have not yet done what they were ordered.
-    busy: Cell<usize>,
-    connections: usize,
-    cpu_before: Cell<Duration>,
 }
 
 /// The life of a generator thread; gives what it counted.
 pub(super) fn work(duty: Duty) -> Result<Recorder, String> {
-    let runtime = Builder::new_current_thread()
-        .enable_all()
-        .build_local(LocalOptions::default())
-        .map_err(|error| format!("a generator thread can't have its event loop: {error}"))?;
-    let orders = duty.orders;
-    let cancel = duty.cancel;
-    let shared = Rc::new(Shared {
-        thread: duty.thread,
-        slots: Slots::new(duty.connections, duty.job.timeout),
-        recorder: RefCell::new(Recorder::new(duty.job.timeout, duty.seconds)),
-        job: duty.job,
-        reference: duty.reference,
-        address: duty.address,
-        progress: duty.progress,
-        buffer: RefCell::new(vec![0; READ_BUFFER]),
-        until: Cell::new(None),
-        tickets: duty.tickets,
-        in_hand: Cell::new(0),
-        last_in_hand: Cell::new(false),
-        opening: Semaphore::new(OPENING),
-        events: duty.events,
-        order: Cell::new(Order::Open),
-        busy: Cell::new(duty.connections),
-        connections: duty.connections,
-        cpu_before: Cell::new(Duration::ZERO),
-    });
-    let ended: Result<(), String> = runtime.block_on(async {
-        let mut tasks = JoinSet::new();
-        for index in 0..shared.connections {
-            tasks.spawn_local(live(Rc::clone(&shared), index, orders.clone()));
-        }
-        let stop = async {
-            cancel.cancelled().await;
-            shared.slots.stop();
-            std::future::pending::<()>().await;
+    let mut worker = Worker::new(duty)?;
+    worker.live()?;
+    Ok(worker.shared.recorder)
+}
+
+struct Worker {
+    thread: usize,
+    shared: Shared,
+    connections: Vec<Connection>,
+    deadlines: Deadlines,
+    /// When pauses are over.
+    holds: BinaryHeap<Reverse<(Instant, usize)>>,
+    /// Connections that have stopped reading for the sake of the others.
+    hungry: Vec<usize>,
+    /// The next connection that is to be opened before the load, and how many are being opened.
+    unopened: usize,
+    opening: usize,
+    /// Until when requests are begun; none counts tickets.
+    until: Option<Instant>,
+    hand: Option<Hand>,
+    /// Connections that have not yet done what they were ordered.
+    busy: usize,
+    stopped: bool,
+    cpu_before: Duration,
+    progress: Arc<Progress>,
+    cancel: Cancel,
+    orders: Receiver<Order>,
+    events: Sender<Event>,
+    /// Kept, so that it can be called as long as there is a thread to wake.
+    _waker: Arc<Waker>,
+}
+
+impl Worker {
+    fn new(duty: Duty) -> Result<Self, String> {
+        let poller = Poller::new(duty.connections, &duty.waker)
+            .map_err(|error| format!("a generator thread can't have its event loop: {error}"))?;
+        let shared = Shared {
+            recorder: Recorder::new(duty.job.timeout, duty.seconds),
+            dialer: Dialer::new(duty.address, !duty.job.keep_alive),
+            job: duty.job,
+            reference: duty.reference,
+            poller,
+            buffer: vec![0; READ_BUFFER],
+            known: Known::default(),
         };
-        let all = async {
-            while let Some(ended) = tasks.join_next().await {
-                ended.map_err(|error| format!("a generator task broke: {error}"))?;
+        Ok(Self {
+            thread: duty.thread,
+            connections: (0..duty.connections)
+                .map(|index| Connection::new(index, &shared))
+                .collect(),
+            deadlines: Deadlines::new(duty.connections, shared.job.timeout),
+            shared,
+            holds: BinaryHeap::new(),
+            hungry: Vec::new(),
+            unopened: 0,
+            opening: 0,
+            until: None,
+            hand: duty.tickets.map(Hand::new),
+            busy: duty.connections,
+            stopped: false,
+            cpu_before: Duration::ZERO,
+            progress: duty.progress,
+            cancel: duty.cancel,
+            orders: duty.orders,
+            events: duty.events,
+            _waker: duty.waker,
+        })
+    }
+
+    fn live(&mut self) -> Result<(), String> {
+        self.heed();
+        self.open_more();
+        loop {
+            while self.busy == 0 {
+                match self.orders.try_recv() {
+                    Ok(Order::Finish) | Err(TryRecvError::Disconnected) => return self.part(),
+                    Ok(order) => self.obey(order),
+                    Err(TryRecvError::Empty) => break,
+                }
             }
-            Ok(())
+            let hungry = std::mem::take(&mut self.hungry);
+            let seen = if hungry.is_empty() {
+                self.wait(self.next_look())?
+            } else {
+                self.wait(Some(Instant::now()))?
+            };
+            for index in 0..seen {
+                self.react(index);
+            }
+            for index in hungry {
+                self.go_on(index);
+            }
+            self.let_time_pass();
+        }
+    }
+
+    fn wait(&mut self, until: Option<Instant>) -> Result<usize, String> {
+        let longest = until.map(|at| at.saturating_duration_since(Instant::now()));
+        self.shared
+            .poller
+            .wait(longest)
+            .map_err(|error| format!("the event loop of a generator thread failed: {error}"))
+    }
+
+    /// When something has to be done though nothing happens.
+    fn next_look(&self) -> Option<Instant> {
+        let hold = self.holds.peek().map(|Reverse((at, _))| *at);
+        self.deadlines.next().into_iter().chain(hold).min()
+    }
+
+    /// Does what follows from one event.
+    fn react(&mut self, event: usize) {
+        let Some(seen) = self.shared.poller.seen(event) else {
+            self.heed();
+            return;
         };
-        tokio::select! {
-            ended = all => ended,
-            () = shared.slots.keep() => Ok(()),
-            () = stop => Ok(()),
+        let index = Connection::index_of(seen.token);
+        if self.connections[index].notice(seen) {
+            self.go_on(index);
         }
-    });
-    drop(runtime);
-    ended?;
-    let shared = Rc::into_inner(shared).ok_or("a generator task outlived its thread")?;
-    Ok(shared.recorder.into_inner())
-}
-
-/// The life of a connection.
-async fn live(shared: Rc<Shared>, index: usize, mut orders: watch::Receiver<Order>) {
-    let mut connection = Connection::new(Rc::clone(&shared), index);
-    if let Ok(Ok(_permit)) = shared.slots.guard(index, shared.opening.acquire()).await {
-        connection.prepare().await;
     }
-    shared.rest();
-    while orders.changed().await.is_ok() {
-        let order = *orders.borrow_and_update();
-        if order == Order::Finish {
-            connection.part().await;
+
+    /// Looks whether the load was stopped; if so, everything is broken off.
+    fn heed(&mut self) {
+        if self.stopped || !self.cancel.is_cancelled() {
             return;
         }
-        shared.obey(order);
-        let mut now = Instant::now();
-        while shared.may_begin(now) {
-            now = connection.request(now).await;
+        self.stopped = true;
+        self.holds.clear();
+        // What is not being opened yet won't be.
+        for _ in self.unopened..self.connections.len() {
+            self.rest();
         }
-        shared.close_account(now);
-        shared.rest();
+        self.unopened = self.connections.len();
+        for index in 0..self.connections.len() {
+            match self.connections[index].phase() {
+                Phase::Idle => {}
+                Phase::Held => self.release(index),
+                Phase::Asked | Phase::Opening(_) | Phase::InFlight => {
+                    let outcome = self.connections[index].break_off(false, &mut self.shared);
+                    self.settle(index, outcome);
+                }
+            }
+        }
     }
-}
 
-impl Shared {
-    /// Enters a phase; the first connection that hears of it does so for all.
-    fn obey(&self, order: Order) {
-        if self.order.replace(order) == order {
+    /// Lets deadlines and pauses pass. What is there already wins over a deadline that has just passed.
+    fn let_time_pass(&mut self) {
+        let Some(at) = self.next_look() else {
+            return;
+        };
+        let now = Instant::now();
+        if at > now {
             return;
         }
-        self.busy.set(self.connections);
+        while let Some(index) = self.deadlines.expired(now) {
+            let outcome = self.connections[index].break_off(true, &mut self.shared);
+            if self.settle(index, outcome) {
+                self.go_on(index);
+            }
+        }
+        while let Some(Reverse((at, index))) = self.holds.peek().copied() {
+            if at > now {
+                break;
+            }
+            self.holds.pop();
+            self.release(index);
+        }
+    }
+
+    /// Opens connections before they are needed, some at a time. A failure shows again, and counts, at the first request.
+    fn open_more(&mut self) {
+        while self.opening < OPENING && self.unopened < self.connections.len() {
+            let index = self.unopened;
+            self.unopened += 1;
+            if self.connections[index].prepare(&mut self.shared).is_ok() {
+                self.deadlines.begin(index, Instant::now());
+                self.opening += 1;
+            } else {
+                self.rest();
+            }
+        }
+    }
+
+    /// Enters a phase.
+    fn obey(&mut self, order: Order) {
+        self.busy = self.connections.len();
         match order {
-            Order::WarmUp(until) => self.until.set(Some(until)),
+            Order::WarmUp(until) => self.until = Some(until),
             Order::Measure(start, until) => {
-                self.until.set(until);
-                self.cpu_before.set(cpu_time());
-                self.recorder.borrow_mut().measure(start);
+                self.until = until;
+                self.cpu_before = cpu_time();
+                self.shared.recorder.measure(start);
             }
-            Order::Open | Order::Finish => {}
+            Order::Finish => {}
+        }
+        for index in 0..self.connections.len() {
+            if self.begin(index, Instant::now()) {
+                self.go_on(index);
+            }
         }
     }
 
-    fn may_begin(&self, now: Instant) -> bool {
-        if self.slots.stopped() {
+    /// Looks once more at all connections before they are closed.
+    fn part(&mut self) -> Result<(), String> {
+        if self.stopped {
+            return Ok(());
+        }
+        let until = Instant::now() + SURPLUS_GRACE;
+        for connection in &mut self.connections {
+            if connection.is_listening() {
+                connection.look(&mut self.shared);
+            }
+        }
+        while !self.stopped
+            && self.connections.iter().any(Connection::is_listening)
+            && Instant::now() < until
+        {
+            let seen = self.wait(Some(until))?;
+            for event in 0..seen {
+                let Some(seen) = self.shared.poller.seen(event) else {
+                    self.stopped |= self.cancel.is_cancelled();
+                    continue;
+                };
+                let connection = &mut self.connections[Connection::index_of(seen.token)];
+                if connection.notice(seen) && connection.is_listening() {
+                    connection.look(&mut self.shared);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on with a connection until it has to wait.
+    fn go_on(&mut self, index: usize) {
+        while let Some(outcome) = self.connections[index].step(&mut self.shared) {
+            if !self.settle(index, outcome) {
+                return;
+            }
+        }
+        if self.connections[index].is_hungry() && !self.hungry.contains(&index) {
+            self.hungry.push(index);
+        }
+    }
+
+    /// What a connection was at is over. Whether it has something else to do at once.
+    fn settle(&mut self, index: usize, outcome: Result<(), Cause>) -> bool {
+        self.deadlines.end(index);
+        if !self.connections[index].is_asked() {
+            self.opening -= 1;
+            self.rest();
+            self.open_more();
             return false;
         }
-        if let Some(until) = self.until.get() {
+        let now = Instant::now();
+        let unconnected = matches!(&outcome, Err(cause) if cause.is_of_connecting());
+        self.connections[index].record(outcome, now, &mut self.shared);
+        let (ok, errors) = self.shared.recorder.tally();
+        self.progress.store(self.thread, ok, errors);
+        if unconnected && !self.stopped {
+            let pause = self.connections[index].hold();
+            let end = self
+                .until
+                .map_or(now + pause, |until| (now + pause).min(until.max(now)));
+            self.holds.push(Reverse((end, index)));
+            return false;
+        }
+        self.begin(index, now)
+    }
+
+    fn release(&mut self, index: usize) {
+        self.connections[index].release();
+        if self.begin(index, Instant::now()) {
+            self.go_on(index);
+        }
+    }
+
+    /// Begins the next request at `now`, where there is one. Without one the connection rests.
+    fn begin(&mut self, index: usize, now: Instant) -> bool {
+        if self.may_begin(now) {
+            self.shared.recorder.begin();
+            self.deadlines.begin(index, now);
+            self.connections[index].ask(now);
+            return true;
+        }
+        self.close_account(now);
+        self.rest();
+        false
+    }
+
+    fn may_begin(&mut self, now: Instant) -> bool {
+        if self.stopped {
+            return false;
+        }
+        if let Some(until) = self.until {
             return now < until;
         }
-        self.take_ticket()
-    }
-
-    fn take_ticket(&self) -> bool {
-        let Some(tickets) = &self.tickets else {
-            return false;
-        };
-        if self.in_hand.get() == 0 {
-            let (taken, last) = tickets.take();
-            self.in_hand.set(taken);
-            self.last_in_hand.set(last);
-        }
-        let Some(left) = self.in_hand.get().checked_sub(1) else {
-            return false;
-        };
-        self.in_hand.set(left);
-        if left == 0 && self.last_in_hand.get() {
+        let ticket = self.hand.as_mut().map_or(Ticket::None, Hand::take);
+        if ticket == Ticket::Last {
             self.tell(Event::AllBegun);
         }
-        true
+        ticket != Ticket::None
     }
 
-    fn close_account(&self, last_end: Instant) {
+    fn close_account(&mut self, last_end: Instant) {
         // A connection that was stopped was busy until now, one that held back until the deadline.
-        let end = if self.slots.stopped() {
+        let end = if self.stopped {
             Instant::now()
         } else {
-            self.until
-                .get()
-                .map_or(last_end, |until| until.max(last_end))
+            self.until.map_or(last_end, |until| until.max(last_end))
         };
-        self.recorder.borrow_mut().rest(end);
+        self.shared.recorder.rest(end);
     }
 
-    fn rest(&self) {
-        self.busy.set(self.busy.get() - 1);
-        if self.busy.get() == 0 {
-            let used = cpu_time().saturating_sub(self.cpu_before.get());
-            self.recorder.borrow_mut().cpu = used;
+    fn rest(&mut self) {
+        self.busy -= 1;
+        if self.busy == 0 {
+            self.shared.recorder.cpu = cpu_time().saturating_sub(self.cpu_before);
             self.tell(Event::Rest);
         }
     }

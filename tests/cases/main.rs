@@ -17,6 +17,7 @@ mod growth;
 mod hints;
 mod kill;
 mod life;
+mod load;
 mod making;
 mod publish;
 mod revisions;

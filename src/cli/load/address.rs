@@ -1,0 +1,141 @@
+//! The URL that is loaded: where it is, what Host says, and the request target as it was written.
+
+use std::net::{SocketAddr, ToSocketAddrs as _};
+
+/// A URL in its parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Url {
+    /// What Host says: host and port as they were written.
+    pub(super) authority: String,
+    host: String,
+    port: u16,
+    /// The request target, byte for byte.
+    pub(super) path: String,
+}
+
+impl Url {
+    /// Reads a URL; the message says what is wrong with it and what to write.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let lower = text.to_ascii_lowercase();
+        if lower.starts_with("https://") {
+            return Err("https is not loaded yet; give the URL of the plain HTTP port".to_owned());
+        }
+        let rest = if lower.starts_with("http://") {
+            &text["http://".len()..]
+        } else if text.contains("://") {
+            return Err(format!(
+                "{text:?} is not an HTTP URL; write http://HOST:PORT/PATH"
+            ));
+        } else {
+            text
+        };
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(end);
+        if authority.contains('@') {
+            return Err(
+                "a URL with a user name is not taken; send it with -H \"Authorization: …\""
+                    .to_owned(),
+            );
+        }
+        // A fragment never leaves the client.
+        let path = path.split('#').next().unwrap_or_default();
+        let path = if path.starts_with('/') {
+            path.to_owned()
+        } else {
+            format!("/{path}")
+        };
+        let (host, port) = split_port(authority)
+            .ok_or_else(|| format!("{authority:?} is not a host with a port; write HOST:PORT"))?;
+        Ok(Self {
+            authority: authority.to_owned(),
+            host: host.to_owned(),
+            port,
+            path,
+        })
+    }
+
+    /// The first address of the host.
+    pub(super) fn resolve(&self) -> Result<SocketAddr, String> {
+        let unknown = |why: String| format!("the host {:?} has no address{why}", self.host);
+        (self.host.as_str(), self.port)
+            .to_socket_addrs()
+            .map_err(|error| unknown(format!(": {error}")))?
+            .next()
+            .ok_or_else(|| unknown(String::new()))
+    }
+}
+
+/// Host without brackets, and port; none where that is neither.
+fn split_port(authority: &str) -> Option<(&str, u16)> {
+    let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
+        let (host, port) = rest.split_once(']')?;
+        (
+            host,
+            port.strip_prefix(':').or(port.is_empty().then_some(""))?,
+        )
+    } else {
+        authority.split_once(':').unwrap_or((authority, ""))
+    };
+    if host.is_empty() {
+        return None;
+    }
+    if port.is_empty() {
+        return Some((host, 80));
+    }
+    Some((host, port.parse().ok().filter(|port| *port > 0)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(text: &str) -> (String, String, u16, String) {
+        let url = Url::parse(text).unwrap();
+        (url.authority, url.host, url.port, url.path)
+    }
+
+    #[test]
+    fn a_url_falls_into_its_parts() {
+        for (text, authority, host, port, path) in [
+            (
+                "http://127.0.0.1:8080/a?b=%20#c",
+                "127.0.0.1:8080",
+                "127.0.0.1",
+                8080,
+                "/a?b=%20",
+            ),
+            ("HTTP://localhost", "localhost", "localhost", 80, "/"),
+            (
+                "localhost:3000?x",
+                "localhost:3000",
+                "localhost",
+                3000,
+                "/?x",
+            ),
+            ("http://[::1]:81/", "[::1]:81", "::1", 81, "/"),
+            ("http://[::1]", "[::1]", "::1", 80, "/"),
+        ] {
+            let expected = (authority.to_owned(), host.to_owned(), port, path.to_owned());
+            assert_eq!(parts(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_url_is_said() {
+        for text in [
+            "",
+            "http://",
+            "http://:80/",
+            "http://a:b/",
+            "http://a:0/",
+            "http://a:70000/",
+            "http://[::1/",
+            "http://[::1]x/",
+            "https://a/",
+            "ftp://a/",
+            "http://me@a/",
+        ] {
+            assert!(Url::parse(text).is_err(), "{text:?} was taken");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Opening connections without waiting for them. Where every request has a connection of its own, local ports may run out; on
+//! loopback there are other source addresses then, each with ports of its own.
+
+use rustix::io::Errno;
+use rustix::net::sockopt::{set_tcp_congestion, set_tcp_nodelay, socket_error};
+use rustix::net::{
+    AddressFamily, SocketFlags, SocketType, bind, connect as connect_to, getpeername, getsockname,
+    ipproto, socket_with,
+};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::os::fd::{AsFd, OwnedFd};
+use tokio::net::TcpStream;
+
+/// Source addresses beside the usual one: 127.0.0.2 and those that follow it.
+const MORE_SOURCES: u8 = 16;
+
+/// Opens a connection for requests that are written in one piece, and waits for it.
+pub(super) async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect(address).await?;
+    refuse_oneself(&stream)?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+/// Whether a connection that was begun is there.
+pub(super) fn established(socket: &OwnedFd) -> io::Result<()> {
+    socket_error(socket)??;
+    refuse_oneself(socket)
+}
+
+/// The kernel may give a closed port of the ephemeral range to the connecting
+/// socket itself, which then talks to nobody but itself.
+fn refuse_oneself(socket: impl AsFd) -> io::Result<()> {
+    if Some(getsockname(&socket)?) == getpeername(&socket)? {
+        return Err(io::ErrorKind::ConnectionRefused.into());
+    }
+    Ok(())
+}
+
+/// Begins connections to one address.
+pub(super) struct Dialer {
+    address: SocketAddr,
+    /// How many more source addresses there are.
+    more: u8,
+    /// The one in use: 0 is the usual one. It is kept until its ports have run out, since to find that out takes long.
+    source: u8,
+}
+
+impl Dialer {
+    /// A dialer that takes other source addresses, where `many` connections are to be opened to loopback.
+    pub(super) fn new(address: SocketAddr, many: bool) -> Self {
+        let loopback = matches!(address.ip(), IpAddr::V4(v4) if v4.is_loopback());
+        Self {
+            address,
+            more: if many && loopback { MORE_SOURCES } else { 0 },
+            source: 0,
+        }
+    }
+
+    /// Where the connections lead.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Begins a connection. That no source address has a port left is `EADDRNOTAVAIL`.
+    pub(super) fn begin(&mut self) -> io::Result<OwnedFd> {
+        for _ in 0..self.more {
+            match self.attempt() {
+                Err(Errno::ADDRNOTAVAIL) => self.source = (self.source + 1) % (self.more + 1),
+                begun => return Ok(begun?),
+            }
+        }
+        Ok(self.attempt()?)
+    }
+
+    fn attempt(&self) -> Result<OwnedFd, Errno> {
+        let family = match self.address {
+            SocketAddr::V4(_) => AddressFamily::INET,
+            SocketAddr::V6(_) => AddressFamily::INET6,
+        };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
+        set_tcp_nodelay(&socket, true)?;
+        if self.address.ip().is_loopback() {
+            // There is no path that could be crowded. Where another one is the default, such as bbr with its timer for
+            // each send, this one saves CPU; every kernel has it and lets everybody use it.
+            let _ = set_tcp_congestion(&socket, "reno");
+        }
+        if self.source > 0 {
+            let address = Ipv4Addr::new(127, 0, 0, 1 + self.source);
+            // The kernel says in its own way that an address has no port left.
+            bind(&socket, &SocketAddrV4::new(address, 0)).map_err(|error| match error {
+                Errno::ADDRINUSE => Errno::ADDRNOTAVAIL,
+                other => other,
+            })?;
+        }
+        match connect_to(&socket, &self.address) {
+            Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn other_sources_are_of_loopback_and_for_many_connections_only() {
+        let loopback = SocketAddr::from(([127, 0, 0, 1], 80));
+        assert_eq!(Dialer::new(loopback, true).more, MORE_SOURCES);
+        assert_eq!(Dialer::new(loopback, false).more, 0);
+        for other in ["10.0.0.1:80", "[::1]:80"] {
+            assert_eq!(Dialer::new(other.parse().unwrap(), true).more, 0);
+        }
+    }
+
+    #[test]
+    fn every_source_reaches_the_server() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let mut dialer = Dialer::new(listener.local_addr().unwrap(), true);
+        for source in 0..=MORE_SOURCES {
+            dialer.source = source;
+            let socket = dialer.begin().unwrap();
+            let (_, peer) = listener.accept().unwrap();
+            assert_eq!(peer.ip(), IpAddr::from([127, 0, 0, 1 + source]));
+            established(&socket).unwrap();
+        }
+    }
+}
