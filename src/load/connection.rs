@@ -8,6 +8,7 @@ use super::job::Job;
 use super::known::Known;
 use super::poller::{Poller, Seen};
 use super::recorder::Recorder;
+use super::schedule::Due;
 use crate::http::{Checker, Decoder, Ending, ProtocolError, Reference, Step};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -56,6 +57,8 @@ struct Asking {
     /// When its first byte was written, the first time if it is sent again.
     written: Option<Instant>,
     retried: bool,
+    /// When the schedule of an open loop wanted it.
+    due: Option<Due>,
 }
 
 /// One connection.
@@ -147,14 +150,15 @@ impl Connection {
         self.open(shared)
     }
 
-    /// Takes on a request, begun at `begun`.
-    pub(super) fn ask(&mut self, begun: Instant) {
+    /// Takes on a request, begun at `begun`; in an open loop it was `due` before.
+    pub(super) fn ask(&mut self, begun: Instant, due: Option<Due>) {
         self.checker.reset();
         self.phase = Phase::Asked;
         self.asking = Some(Asking {
             begun,
             written: None,
             retried: false,
+            due,
         });
     }
 
@@ -219,10 +223,13 @@ impl Connection {
         };
         let recorder = &mut shared.recorder;
         recorder.status(self.checker.status());
+        if let (Some(_), Some(paced)) = (asking.due, recorder.paced()) {
+            paced.ended();
+        }
         match outcome {
             Ok(()) => {
                 let written = asking.written.unwrap_or(asking.begun);
-                recorder.success(written, now, self.checker.body_bytes());
+                recorder.success(written, asking.due, now, self.checker.body_bytes());
                 self.pause = FIRST_PAUSE;
             }
             Err(Cause::Stopped) => recorder.unfinished(now - asking.begun),

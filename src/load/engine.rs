@@ -55,8 +55,8 @@ pub fn run(
     let recorder = crew.end();
     led?;
     let planned = match job.amount {
-        Amount::Duration(_) => None,
-        Amount::Requests(total) => Some(total),
+        Amount::Requests(total) if job.planned().is_none() => Some(total),
+        _ => None,
     };
     let recorder = recorder?.ok_or(LoadError::NoConnections)?;
     let mut load = recorder.finish(planned, job.connections, crew.size);
@@ -82,7 +82,12 @@ impl Crew {
         control: &Control,
     ) -> Result<Self, LoadError> {
         let size = control.threads.min(job.connections as usize);
+        let schedule = job.schedule.clone();
         let (tickets, seconds) = match job.amount {
+            _ if schedule.is_some() => {
+                let seconds = job.planned().map(|time| time.as_secs_f64().ceil() as usize);
+                (None, seconds)
+            }
             Amount::Duration(time) => (None, Some(time.as_secs_f64().ceil() as usize)),
             Amount::Requests(total) => (Some(Arc::new(Tickets::new(total, job.connections))), None),
         };
@@ -113,6 +118,7 @@ impl Crew {
                 job: job.clone(),
                 reference: Arc::clone(&verified.reference),
                 address: target.address(),
+                schedule: schedule.clone().map(|schedule| (schedule, size)),
                 tickets: tickets.clone(),
                 seconds,
                 progress: control.progress(),
@@ -164,16 +170,18 @@ impl Crew {
         }
         let start = Instant::now();
         control.enter(LoadPhase::Measure, start);
-        let resting = match job.amount {
-            Amount::Duration(time) => {
+        let resting = match job.planned() {
+            Some(time) => {
                 // What the listener does at the edge must not shorten the window.
                 let start = Instant::now();
                 self.order(Order::Measure(start, Some(start + time)));
-                self.wait_until(Some(start + time))?
+                self.wait_until(Some(start + time), 1)?
             }
-            Amount::Requests(_) => {
+            None => {
                 self.order(Order::Measure(Instant::now(), None));
-                self.wait_until(None)?
+                // Of a schedule every thread has its part.
+                let tellers = if job.schedule.is_some() { self.size } else { 1 };
+                self.wait_until(None, tellers)?
             }
         };
         control.enter(LoadPhase::Drain, Instant::now());
@@ -193,17 +201,22 @@ impl Crew {
         Ok(())
     }
 
-    /// Waits until nothing new is begun: the deadline, the last ticket, or all at rest.
+    /// Waits until nothing new is begun: the deadline, the last request as so many threads tell it, or all at rest.
     /// Gives how many threads rest.
-    fn wait_until(&self, deadline: Option<Instant>) -> Result<usize, LoadError> {
-        let mut resting = 0;
+    fn wait_until(&self, deadline: Option<Instant>, tellers: usize) -> Result<usize, LoadError> {
+        let (mut resting, mut told) = (0, 0);
         while resting < self.size {
             let left = deadline.map_or(Duration::from_hours(1), |at| {
                 at.saturating_duration_since(Instant::now())
             });
             match self.events.recv_timeout(left) {
                 Ok(Event::Rest) => resting += 1,
-                Ok(Event::AllBegun) => break,
+                Ok(Event::AllBegun) => {
+                    told += 1;
+                    if told == tellers && deadline.is_none() {
+                        break;
+                    }
+                }
                 Ok(Event::Failed(reason)) => return Err(LoadError::Worker(reason)),
                 Err(RecvTimeoutError::Timeout) if deadline.is_some() => break,
                 Err(RecvTimeoutError::Timeout) => {}

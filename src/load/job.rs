@@ -1,5 +1,6 @@
 //! What is sent to whom: a load's spec with its symbols filled in and its request made into bytes.
 
+use super::schedule::Schedule;
 use crate::http::{Expectation, Request, RequestError};
 use crate::spec::{Amount, Fill, LoadSpec};
 use std::fmt;
@@ -68,7 +69,7 @@ pub fn allowed(address: IpAddr, allow_public: bool) -> bool {
 }
 
 /// A load, ready to be sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Job {
     pub(super) request: Vec<u8>,
     pub(super) head_request: bool,
@@ -78,6 +79,8 @@ pub struct Job {
     pub(super) warmup: Duration,
     pub(super) timeout: Duration,
     pub(super) keep_alive: bool,
+    /// Of an open loop.
+    pub(super) schedule: Option<Schedule>,
 }
 
 impl Job {
@@ -87,6 +90,24 @@ impl Job {
         Self {
             warmup: Duration::ZERO,
             ..self
+        }
+    }
+
+    /// The same load; what is random in it is drawn from this seed.
+    #[must_use]
+    pub fn seeded(self, seed: u64) -> Self {
+        Self {
+            schedule: self.schedule.map(|schedule| schedule.seeded(seed)),
+            ..self
+        }
+    }
+
+    /// How long requests are begun, where time ends the load.
+    pub(super) fn planned(&self) -> Option<Duration> {
+        match (&self.schedule, self.amount) {
+            (Some(schedule), _) => schedule.ends(),
+            (None, Amount::Duration(time)) => Some(time),
+            (None, Amount::Requests(_)) => None,
         }
     }
 
@@ -128,6 +149,7 @@ impl Job {
             warmup: spec.warmup,
             timeout: spec.timeout,
             keep_alive: spec.keep_alive,
+            schedule: Schedule::of(spec, 0),
         })
     }
 }

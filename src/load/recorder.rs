@@ -1,6 +1,8 @@
 //! What one generator thread counts, and how the counts of all threads become one record. Nothing
 //! here is shared between threads, and recording allocates nothing but the first example of an error.
 
+use super::paced::Paced;
+use super::schedule::Due;
 use crate::record::{ByteCounts, Connections, Counts, ErrorKind, Histogram, Load};
 use hdrhistogram::Histogram as Hdr;
 use std::collections::BTreeMap;
@@ -12,20 +14,20 @@ const MAX_AGES: usize = 1000;
 const STATUSES: usize = 1000;
 
 /// A histogram with fixed bounds that counts what it had to clamp.
-struct Series {
+pub(super) struct Series {
     live: Hdr<u64>,
     clamped: u64,
 }
 
 impl Series {
-    fn new(longest: Duration) -> Self {
+    pub(super) fn new(longest: Duration) -> Self {
         Self {
             live: Histogram::empty(longest),
             clamped: 0,
         }
     }
 
-    fn record(&mut self, took: Duration) {
+    pub(super) fn record(&mut self, took: Duration) {
         let nanos = nanos(took).max(1);
         if nanos > self.live.high() {
             self.clamped += 1;
@@ -33,13 +35,17 @@ impl Series {
         self.live.saturating_record(nanos);
     }
 
-    fn merge(&mut self, other: &Self) {
+    pub(super) fn merge(&mut self, other: &Self) {
         let added = self.live.add(&other.live);
         debug_assert!(added.is_ok(), "all threads have the same bounds");
         self.clamped += other.clamped;
     }
 
-    fn store(&self) -> Option<Histogram> {
+    pub(super) fn count(&self) -> u64 {
+        self.live.len()
+    }
+
+    pub(super) fn store(&self) -> Option<Histogram> {
         (!self.live.is_empty()).then(|| Histogram::store(&self.live, self.clamped))
     }
 }
@@ -75,12 +81,14 @@ pub(super) struct Recorder {
     /// Sum over the connections of the time until each had ended its last request.
     busy: Duration,
     last_end: Duration,
+    /// Of an open loop.
+    paced: Option<Box<Paced>>,
 }
 
 impl Recorder {
     /// A recorder for requests that end within `timeout`. With a known number of seconds, successes
     /// of the drain are in none of them, so that a drain does not look like a slow second.
-    pub(super) fn new(timeout: Duration, seconds: Option<usize>) -> Self {
+    pub(super) fn new(timeout: Duration, seconds: Option<usize>, paced: Option<Paced>) -> Self {
         // A request whose time is over is noticed a little later.
         let longest = timeout * 2 + Duration::from_secs(1);
         Self {
@@ -104,6 +112,7 @@ impl Recorder {
             cpu: Duration::ZERO,
             busy: Duration::ZERO,
             last_end: Duration::ZERO,
+            paced: paced.map(Box::new),
         }
     }
 
@@ -144,10 +153,19 @@ impl Recorder {
         }
     }
 
-    pub(super) fn success(&mut self, written: Instant, now: Instant, body: u64) {
+    /// The counts of an open loop's measured phase.
+    pub(super) fn paced(&mut self) -> Option<&mut Paced> {
+        self.paced.as_deref_mut().filter(|_| self.measuring)
+    }
+
+    /// A success whose first byte was written at `written`; in an open loop it was `due` before that.
+    pub(super) fn success(&mut self, written: Instant, due: Option<Due>, now: Instant, body: u64) {
         if !self.measuring {
             self.warmup_requests += 1;
             return;
+        }
+        if let (Some(due), Some(paced)) = (due, &mut self.paced) {
+            paced.succeeded(due, now.saturating_duration_since(due.at));
         }
         self.counts.succeeded += 1;
         self.body += body;
@@ -257,6 +275,9 @@ impl Recorder {
         self.cpu += other.cpu;
         self.busy += other.busy;
         self.last_end = self.last_end.max(other.last_end);
+        if let (Some(ours), Some(theirs)) = (&mut self.paced, &other.paced) {
+            ours.merge(theirs);
+        }
     }
 
     /// The record of a load that had `planned` requests, or none that was known before.
@@ -272,7 +293,10 @@ impl Recorder {
             self.busy / wanted.max(1)
         };
         self.counts.sent = self.begun;
-        self.counts.planned = planned.unwrap_or(self.begun);
+        self.counts.planned = match &self.paced {
+            Some(paced) => self.begun + paced.unsent,
+            None => planned.unwrap_or(self.begun),
+        };
         self.counts.unsent = self.counts.planned - self.begun;
         self.connections.wanted = u64::from(wanted);
         let statuses = (0u16..).zip(&self.statuses);
@@ -300,6 +324,7 @@ impl Recorder {
                 ..self.bytes
             },
             connections: self.connections,
+            open: self.paced.as_ref().map(|paced| paced.finish()),
             service: self.service.store(),
             told: None,
             service_failed: self.failed.store(),
@@ -324,6 +349,6 @@ fn add(to: &mut Vec<u64>, from: &[u64]) {
     }
 }
 
-fn nanos(duration: Duration) -> u64 {
+pub(super) fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -9,14 +9,19 @@ use super::deadlines::Deadlines;
 use super::dial::Dialer;
 use super::job::Job;
 use super::known::Known;
+use super::open::{Open, Taken, exactly};
+use super::paced::Paced;
 use super::poller::{Poller, Waker};
 use super::recorder::Recorder;
+use super::schedule::Schedule;
 use super::tickets::{Hand, Ticket, Tickets};
 use crate::http::Reference;
+use rustix::thread::set_current_timer_slack;
 use rustix::time::{ClockId, clock_gettime};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::{Duration, Instant};
@@ -44,7 +49,7 @@ pub(super) enum Order {
 pub(super) enum Event {
     /// All connections of one thread have done what they were ordered.
     Rest,
-    /// The last ticket is taken; one thread tells it.
+    /// The last ticket is taken, which one thread tells; or the last request of a thread's schedule.
     AllBegun,
     /// A thread can't go on.
     Failed(String),
@@ -57,6 +62,8 @@ pub(super) struct Duty {
     pub(super) job: Job,
     pub(super) reference: Arc<Reference>,
     pub(super) address: SocketAddr,
+    /// Of an open loop, and how many threads share it.
+    pub(super) schedule: Option<(Schedule, usize)>,
     pub(super) tickets: Option<Arc<Tickets>>,
     pub(super) seconds: Option<usize>,
     pub(super) progress: Arc<Progress>,
@@ -88,6 +95,8 @@ struct Worker {
     /// Until when requests are begun; none counts tickets.
     until: Option<Instant>,
     hand: Option<Hand>,
+    /// Of an open loop.
+    open: Option<Open>,
     /// Connections that have not yet done what they were ordered.
     busy: usize,
     stopped: bool,
@@ -105,7 +114,13 @@ impl Worker {
         let poller = Poller::new(duty.connections, &duty.waker)
             .map_err(|error| format!("a generator thread can't have its event loop: {error}"))?;
         let shared = Shared {
-            recorder: Recorder::new(duty.job.timeout, duty.seconds),
+            recorder: Recorder::new(
+                duty.job.timeout,
+                duty.seconds,
+                duty.schedule
+                    .as_ref()
+                    .map(|(schedule, _)| Paced::new(schedule, duty.job.timeout)),
+            ),
             dialer: Dialer::new(duty.address, !duty.job.keep_alive),
             job: duty.job,
             reference: duty.reference,
@@ -126,6 +141,9 @@ impl Worker {
             opening: 0,
             until: None,
             hand: duty.tickets.map(Hand::new),
+            open: duty
+                .schedule
+                .map(|(schedule, threads)| Open::new(schedule, duty.thread, threads)),
             busy: duty.connections,
             stopped: false,
             cpu_before: Duration::ZERO,
@@ -139,6 +157,9 @@ impl Worker {
 
     fn live(&mut self) -> Result<(), String> {
         self.heed();
+        if self.open.is_some() {
+            self.need_no_connections_yet()?;
+        }
         self.open_more();
         loop {
             while self.busy == 0 {
@@ -161,11 +182,15 @@ impl Worker {
                 self.go_on(index);
             }
             self.let_time_pass();
+            self.send_what_is_due();
         }
     }
 
     fn wait(&mut self, until: Option<Instant>) -> Result<usize, String> {
-        let longest = until.map(|at| at.saturating_duration_since(Instant::now()));
+        let mut longest = until.map(|at| at.saturating_duration_since(Instant::now()));
+        if self.open.is_some() {
+            longest = longest.map(exactly);
+        }
         self.shared
             .poller
             .wait(longest)
@@ -175,7 +200,16 @@ impl Worker {
     /// When something has to be done though nothing happens.
     fn next_look(&self) -> Option<Instant> {
         let hold = self.holds.peek().map(|Reverse((at, _))| *at);
-        self.deadlines.next().into_iter().chain(hold).min()
+        let due = self
+            .open
+            .as_ref()
+            .and_then(|open| open.next_look(self.until));
+        self.deadlines
+            .next()
+            .into_iter()
+            .chain(hold)
+            .chain(due)
+            .min()
     }
 
     /// Does what follows from one event.
@@ -212,6 +246,7 @@ impl Worker {
                 }
             }
         }
+        self.close_schedule();
     }
 
     /// Lets deadlines and pauses pass. What is there already wins over a deadline that has just passed.
@@ -238,6 +273,70 @@ impl Worker {
         }
     }
 
+    /// In an open loop connections are opened when a request needs one.
+    fn need_no_connections_yet(&mut self) -> Result<(), String> {
+        // A thread waits as exactly as the kernel can.
+        set_current_timer_slack(NonZeroU64::new(1))
+            .map_err(|error| format!("a generator thread can't wait exactly: {error}"))?;
+        self.unopened = self.connections.len();
+        self.busy = 0;
+        self.tell(Event::Rest);
+        Ok(())
+    }
+
+    /// Sends the requests of an open loop that are due and for which there are connections.
+    fn send_what_is_due(&mut self) {
+        loop {
+            let now = Instant::now();
+            let Some(open) = &mut self.open else {
+                return;
+            };
+            // What is due before the end and has a connection is sent, also where this thread is late.
+            let taken = if self.stopped {
+                None
+            } else {
+                open.take_both(now)
+            };
+            if let Some((index, taken)) = taken {
+                self.ask(index, now, Some(taken));
+                self.go_on(index);
+                continue;
+            }
+            if self.stopped || !open.goes_on(now, self.until) {
+                self.close_schedule();
+            }
+            return;
+        }
+    }
+
+    /// Sends no more of an open loop's requests: what is left is unsent, and what has nothing to do rests.
+    fn close_schedule(&mut self) {
+        let Some(open) = self.open.as_mut().filter(|open| open.is_under_way()) else {
+            return;
+        };
+        let free = open.end(self.shared.recorder.paced());
+        self.tell(Event::AllBegun);
+        let now = Instant::now();
+        for _ in free {
+            self.close_account(now);
+            self.rest();
+        }
+    }
+
+    fn ask(&mut self, index: usize, now: Instant, taken: Option<Taken>) {
+        let recorder = &mut self.shared.recorder;
+        recorder.begin();
+        if let (Some(Taken { due, waited }), Some(paced)) = (taken, recorder.paced()) {
+            if waited {
+                paced.sent_from_queue(due);
+            } else {
+                paced.sent_in_time(due, now.saturating_duration_since(due.at));
+            }
+        }
+        self.deadlines.begin(index, now);
+        self.connections[index].ask(now, taken.map(|taken| taken.due));
+    }
+
     /// Opens connections before they are needed, some at a time. A failure shows again, and counts, at the first request.
     fn open_more(&mut self) {
         while self.opening < OPENING && self.unopened < self.connections.len() {
@@ -255,14 +354,27 @@ impl Worker {
     /// Enters a phase.
     fn obey(&mut self, order: Order) {
         self.busy = self.connections.len();
+        let now = Instant::now();
         match order {
-            Order::WarmUp(until) => self.until = Some(until),
+            Order::WarmUp(until) => {
+                self.until = Some(until);
+                if let Some(open) = &mut self.open {
+                    open.warm_up(now, until, self.connections.len());
+                }
+            }
             Order::Measure(start, until) => {
                 self.until = until;
                 self.cpu_before = cpu_time();
                 self.shared.recorder.measure(start);
+                if let Some(open) = &mut self.open {
+                    open.measure(start, self.connections.len());
+                }
             }
             Order::Finish => {}
+        }
+        if self.open.is_some() {
+            self.send_what_is_due();
+            return;
         }
         for index in 0..self.connections.len() {
             if self.begin(index, Instant::now()) {
@@ -347,10 +459,20 @@ impl Worker {
 
     /// Begins the next request at `now`, where there is one. Without one the connection rests.
     fn begin(&mut self, index: usize, now: Instant) -> bool {
-        if self.may_begin(now) {
-            self.shared.recorder.begin();
-            self.deadlines.begin(index, now);
-            self.connections[index].ask(now);
+        if let Some(open) = &mut self.open
+            && !self.stopped
+            && open.goes_on(now, self.until)
+        {
+            let taken = open.take(now);
+            if taken.is_none() {
+                open.rest(index);
+                return false;
+            }
+            self.ask(index, now, taken);
+            return true;
+        }
+        if self.open.is_none() && self.may_begin(now) {
+            self.ask(index, now, None);
             return true;
         }
         self.close_account(now);

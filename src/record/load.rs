@@ -2,7 +2,7 @@
 //! kind, bytes, connections, histograms.
 
 use super::round::Round;
-use super::{Histogram, Told};
+use super::{Histogram, OpenLoop, Told};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Add;
@@ -30,6 +30,9 @@ pub struct Load {
     pub bytes: ByteCounts,
     /// Connections.
     pub connections: Connections,
+    /// The schedule of an open loop; none is a closed one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open: Option<OpenLoop>,
     /// Service time of successes: first byte written to last byte read.
     pub service: Option<Histogram>,
     /// What an external generator told instead.

@@ -42,15 +42,17 @@ pub fn unit(name: &str) -> Option<Unit> {
     crate::metric::find(name).map(|metric| metric.unit)
 }
 
-/// Every metric that trials have figures of, in the order of columns: each figure once.
+/// Every metric that trials have figures of, in the order of columns: each once. What a load has beside its latency, such as the
+/// service time of an open loop, is not among them.
 pub static METRICS: LazyLock<Vec<Metric>> = LazyLock::new(|| {
     let columns = EVERY_METRIC
         .iter()
-        .filter(|metric| !metric.name.starts_with(SERVICE));
+        .filter(|metric| !metric.name.starts_with(SERVICE) && !metric.name.starts_with(RESPONSE));
     columns.copied().collect()
 });
 
-/// The same and the names of service time, which in a closed loop are other names of what `latency_…` is.
+/// The same, and the names of service and response time. In a closed loop the first are other names of what `latency_…` is, in an
+/// open one the second.
 pub static EVERY_METRIC: LazyLock<Vec<Metric>> = LazyLock::new(|| {
     REGISTRY
         .iter()
@@ -63,6 +65,8 @@ pub static EVERY_METRIC: LazyLock<Vec<Metric>> = LazyLock::new(|| {
 
 /// How the names of service time begin.
 const SERVICE: &str = "service_";
+/// How those of response time do.
+const RESPONSE: &str = "response_";
 
 /// Where the figure of a metric stands in a trial.
 fn reader(name: &str) -> Option<Read> {
@@ -82,6 +86,13 @@ fn reader(name: &str) -> Option<Read> {
         "service_p99" => |trial| service_times(trial)?.quantile(0.99),
         "service_p99_9" => |trial| service_times(trial)?.quantile(0.999),
         "service_max" => |trial| service_times(trial)?.max(),
+        "response_mean" => |trial| response_times(trial)?.mean(),
+        "response_p50" => |trial| response_times(trial)?.quantile(0.5),
+        "response_p90" => |trial| response_times(trial)?.quantile(0.9),
+        "response_p95" => |trial| response_times(trial)?.quantile(0.95),
+        "response_p99" => |trial| response_times(trial)?.quantile(0.99),
+        "response_p99_9" => |trial| response_times(trial)?.quantile(0.999),
+        "response_max" => |trial| response_times(trial)?.max(),
         "connect_mean" => |trial| match &trial.load.as_ref()?.connect {
             Some(connect) => connect.mean_ns,
             None => told(trial)?.connect_mean_ns,
@@ -150,7 +161,20 @@ impl Times<'_> {
     }
 }
 
+/// What latency is: response time in an open loop, and else what the generator timed.
 fn times(trial: &Trial) -> Option<Times<'_>> {
+    match trial.load.as_ref()?.open {
+        Some(_) => response_times(trial),
+        None => timed(trial),
+    }
+}
+
+fn response_times(trial: &Trial) -> Option<Times<'_>> {
+    let open = trial.load.as_ref()?.open.as_ref()?;
+    open.response.as_ref().map(Times::Seen)
+}
+
+fn timed(trial: &Trial) -> Option<Times<'_>> {
     let load = trial.load.as_ref()?;
     match &load.service {
         Some(seen) => Some(Times::Seen(seen)),
@@ -158,9 +182,9 @@ fn times(trial: &Trial) -> Option<Times<'_>> {
     }
 }
 
-/// The same where it is service time, whole or in milliseconds.
+/// What the generator timed, where it is service time, whole or in milliseconds.
 fn service_times(trial: &Trial) -> Option<Times<'_>> {
-    times(trial).filter(|times| match times {
+    timed(trial).filter(|times| match times {
         Times::Seen(_) => true,
         Times::Told(told) => matches!(told.timing, Timing::Service | Timing::WholeMilliseconds),
     })
@@ -226,6 +250,7 @@ mod tests {
     #[test]
     fn a_figure_has_one_column_and_nobody_reads_response_times_of_closed_loops() {
         assert!(METRICS.iter().all(|one| !one.name.starts_with("service_")));
-        assert!(metric("response_p99").is_none());
+        let closed = told_by(Timing::Service);
+        assert_eq!(metric("response_p99").unwrap().of(&closed), None);
     }
 }

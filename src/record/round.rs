@@ -86,6 +86,7 @@ impl Load {
                 .chain(next.unfinished_ages_ns)
                 .collect(),
             warmup_requests: self.warmup_requests + next.warmup_requests,
+            open: self.open.zip(next.open).map(|(a, b)| a.join(b)),
             rounds: all_rounds,
         }
     }
@@ -106,7 +107,7 @@ fn added<K: Ord>(mut to: BTreeMap<K, u64>, more: BTreeMap<K, u64>) -> BTreeMap<K
 }
 
 /// Two histograms as one; what stands alone stays, what does not read back is none.
-fn joined(a: Option<Histogram>, b: Option<Histogram>) -> Option<Histogram> {
+pub(super) fn joined(a: Option<Histogram>, b: Option<Histogram>) -> Option<Histogram> {
     match (a, b) {
         (Some(a), Some(b)) => a.join(&b).ok(),
         (a, b) => a.or(b),

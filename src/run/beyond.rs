@@ -40,14 +40,6 @@ fn features(cell: &Cell) -> Vec<String> {
         (!work.mix.is_empty(), "mixes of requests"),
         (work.request.body_file.is_some(), "`body_file`"),
         (
-            matches!(work.pace, Some(Pace::Rate(_))),
-            "open loops (`rate`)",
-        ),
-        (
-            matches!(work.pace, Some(Pace::Stages(_))),
-            "open loops (`stages`)",
-        ),
-        (
             matches!(work.pace, Some(Pace::Search(_))),
             "the search for the highest rate",
         ),

@@ -194,6 +194,13 @@ impl Stage<'_> {
         Trial::new(self.planned.trial.clone(), self.planned.round, self.session)
     }
 
+    /// What is random in a load is the same for all cells of a round, so that they can be compared in pairs, and another in each
+    /// round.
+    fn seed(&self) -> u64 {
+        let round = u64::from(self.planned.round);
+        self.settings.seed.rotate_left(17) ^ round.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
     /// The first response is checked whole, before anything is measured.
     async fn verify(&self, server: &Server) -> Result<(Job, Target, Verified), String> {
         let target = Target::new(
@@ -204,6 +211,7 @@ impl Stage<'_> {
         .map_err(|error| error.to_string())?;
         let job =
             Job::new(&self.cell.work, server.fill(), &target).map_err(|error| error.to_string())?;
+        let job = job.seeded(self.seed());
         let first = match load::verify(&job, &target).await {
             Ok(verified) => return Ok((job, target, verified)),
             Err(error) => error,

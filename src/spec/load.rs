@@ -85,6 +85,14 @@ impl Default for LoadSpec {
 }
 
 impl LoadSpec {
+    /// When one measured phase ends, from its beginning; none where its last request ends it.
+    pub fn ends(&self) -> Option<Duration> {
+        match (&self.pace, self.amount) {
+            (Some(Pace::Stages(_)), _) | (_, Amount::Duration(_)) => Some(self.length()),
+            (_, Amount::Requests(_)) => None,
+        }
+    }
+
     /// How long one measured phase lasts; nothing where a number of requests ends it.
     pub fn length(&self) -> Duration {
         match (&self.pace, self.amount) {

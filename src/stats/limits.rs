@@ -2,12 +2,19 @@
 
 use super::validity::idle;
 use crate::record::Load;
-use crate::spec::{Amount, LoadSpec};
+use crate::record::OpenLoop;
+use crate::spec::{LoadSpec, Pace};
 
 /// With fewer whole seconds two halves say too little.
 const ENOUGH_SECONDS: usize = 10;
 /// From this share of its threads' time on, the generator is the limit.
 const GENERATOR_FULL: f64 = 0.90;
+/// In an open loop it is where more of its sends than this share are late,
+const LATE_SHARE: f64 = 0.01;
+/// of at least so many.
+const ENOUGH_SENDS: u64 = 100;
+/// An open loop whose successes are a smaller share of what was offered was too much for the server.
+const SUSTAINED: f64 = 0.99;
 /// Parts of the measured phase that differ by less are alike,
 pub(super) const DIFFER: f64 = 0.02;
 /// and so are halves that differ by fewer standard errors.
@@ -23,6 +30,8 @@ pub enum Limit {
     Cpu,
     /// Its connections were idle for more than a tenth of the time: it was late with its requests.
     Idle,
+    /// In an open loop: it sent more than one request in a hundred more than a millisecond late, though there was a connection.
+    Late,
 }
 
 /// Whether a generator at its limit spoils the figure of this metric: of a start and of an idle server there is no load yet.
@@ -37,19 +46,49 @@ pub fn limit(load: &Load, work: &LoadSpec) -> Option<Limit> {
     if whole > 0.0 && used >= GENERATOR_FULL * whole {
         return Some(Limit::Cpu);
     }
-    idle(load, work).then_some(Limit::Idle)
+    match &load.open {
+        Some(open) => late(open).then_some(Limit::Late),
+        None => idle(load, work).then_some(Limit::Idle),
+    }
+}
+
+/// Whether so many requests of a schedule were late by the generator's doing.
+fn late(open: &OpenLoop) -> bool {
+    let in_time = open.lag.as_ref().map_or(0, |lag| lag.count);
+    in_time >= ENOUGH_SENDS && open.late as f64 > LATE_SHARE * in_time as f64
+}
+
+/// A load that did not get what its schedule offered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Unsustained {
+    /// Requests per second that were to be sent.
+    pub offered: f64,
+    /// Successes per second.
+    pub achieved: f64,
+}
+
+/// That less than 99 % of an open loop's requests per second were answered well: its latencies are those of a queue that grew, and
+/// longer loads would have longer ones.
+pub fn unsustained(load: &Load) -> Option<Unsustained> {
+    let offered = load.offered_per_second()?;
+    let achieved = load.requests_per_second()?;
+    (achieved < SUSTAINED * offered).then_some(Unsustained { offered, achieved })
 }
 
 /// Successes in each whole second of a measured phase; none where that is too little to be judged: fewer than 10 seconds,
-/// or several rounds.
+/// several rounds, or stages.
 pub(super) fn whole_seconds<'l>(load: &'l Load, work: &LoadSpec) -> Option<&'l [u64]> {
     // Between two rounds there is a pause, and each ends in a part of a second.
     if load.rounds.len() > 1 {
         return None;
     }
-    let lasted = match work.amount {
-        Amount::Duration(planned) => planned.as_secs(),
-        Amount::Requests(_) => load.window_ns / 1_000_000_000,
+    // Stages are not meant to be alike.
+    if matches!(work.pace, Some(Pace::Stages(_))) {
+        return None;
+    }
+    let lasted = match work.ends() {
+        Some(planned) => planned.as_secs(),
+        None => load.window_ns / 1_000_000_000,
     };
     let whole = load.per_second.len().min(lasted as usize);
     load.per_second
@@ -84,6 +123,7 @@ fn moments(counts: &[u64]) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::Amount;
     use std::time::Duration;
 
     fn work(amount: Amount) -> LoadSpec {

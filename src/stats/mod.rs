@@ -37,7 +37,7 @@ pub use figures::{digits, median};
 pub use gate::{Judgement, Kind, Why, judge};
 pub use growth::{Basis, Growth, MemoryRatio, Readings, growth, memory_ratio};
 pub use hints::{Hint, hints};
-pub use limits::{Limit, is_made_under_load, limit};
+pub use limits::{Limit, Unsustained, is_made_under_load, limit, unsustained};
 pub use power::{findable_spread, least_trials, needed_trials};
 pub use regression::Old;
 pub use steady::{Beginning, Steadiness, least_steady, steadiness, steadiness_of};

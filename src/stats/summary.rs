@@ -228,7 +228,7 @@ fn metrics(trials: &[&Trial]) -> BTreeMap<&'static str, Spread> {
             let values: Vec<Value> = values.collect();
             // Trials that lack a latency were the slower ones, or where a generator tells no short times the faster
             // ones: the others do not stand for the cell.
-            let is_time = ["latency_", "service_"]
+            let is_time = ["latency_", "service_", "response_"]
                 .iter()
                 .any(|family| metric.name.starts_with(family));
             let selected = is_time && values.len() < valid().count();

@@ -3,7 +3,7 @@
 
 use super::figures::percent;
 use crate::record::{Counts, ErrorKind, Load, Observed, Timing};
-use crate::spec::{Amount, LoadSpec};
+use crate::spec::LoadSpec;
 use crate::units::{show_duration, show_number};
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ const WHOLE_SECOND: Duration = Duration::from_secs(1);
 /// - where another generator made the load, and one body is expected, that so many of them were read;
 /// - the window against the planned duration, of all rounds together: not shorter, nor longer than the time-out allows for
 ///   the drain, by more than 1 % or 50 ms; another generator may round the duration and the time-out up to whole seconds;
-/// - Little's law, where at least 10 requests a connection (and 100 in all) finished in each round: the time that requests
+/// - Little's law (of an open loop its upper bound), where at least 10 requests a connection (and 100 in all) finished in each round: the time that requests
 ///   and reconnects took, over connections × window, is within 0.90 and 1.02. The lower bound
 ///   takes the planned duration for the window, since connections are rightly idle while the last
 ///   responses are waited for; for a fixed number of requests it is 0.50, and for the built-in generator 0.75, above which
@@ -111,7 +111,7 @@ fn unsent(load: &Load, work: &LoadSpec) -> Option<String> {
         unsent,
         ..
     } = load.counts;
-    let by_number = matches!(work.amount, Amount::Requests(_));
+    let by_number = work.ends().is_none();
     (by_number && unsent > 0).then(|| format!("only {sent} of {planned} requests were sent"))
 }
 
@@ -248,7 +248,7 @@ fn began(load: &Load) -> Option<String> {
 }
 
 fn window(load: &Load, work: &LoadSpec) -> Option<String> {
-    let Amount::Duration(planned) = work.amount else {
+    let Some(planned) = work.ends() else {
         return (load.window_ns == 0).then(|| "the measured phase took no time".to_owned());
     };
     let rounds = rounds(load);
@@ -284,8 +284,10 @@ fn little(load: &Load, work: &LoadSpec) -> Option<String> {
     }
     let busy = busy_ns(load)?;
     let whole = connections as f64 * load.window_ns as f64;
-    let (least, low) = match work.amount {
-        Amount::Duration(_) => {
+    let (least, low) = match work.ends() {
+        // The connections of an open loop wait for requests, rightly.
+        _ if load.open.is_some() => (0.0, 0.0),
+        Some(_) => {
             let low = if load.is_built_in() {
                 LITTLE_LOW_OWN
             } else {
@@ -293,7 +295,7 @@ fn little(load: &Load, work: &LoadSpec) -> Option<String> {
             };
             (low * until_planned(load, work), low)
         }
-        Amount::Requests(_) => (LITTLE_LOW_BY_COUNT * whole, LITTLE_LOW_BY_COUNT),
+        None => (LITTLE_LOW_BY_COUNT * whole, LITTLE_LOW_BY_COUNT),
     };
     if (least..=LITTLE.1 * whole).contains(&busy) {
         return None;
@@ -309,11 +311,9 @@ fn little(load: &Load, work: &LoadSpec) -> Option<String> {
 
 /// The time of all connections, but for what the last responses took beyond the planned duration.
 fn until_planned(load: &Load, work: &LoadSpec) -> f64 {
-    let window = match work.amount {
-        Amount::Duration(planned) => {
-            (load.window_ns as f64).min((planned * rounds(load)).as_nanos() as f64)
-        }
-        Amount::Requests(_) => load.window_ns as f64,
+    let window = match work.ends() {
+        Some(planned) => (load.window_ns as f64).min((planned * rounds(load)).as_nanos() as f64),
+        None => load.window_ns as f64,
     };
     f64::from(work.connections) * window
 }
@@ -322,7 +322,7 @@ fn until_planned(load: &Load, work: &LoadSpec) -> f64 {
 /// generator was late with its requests, and the server could have done more. Judged where Little's law is.
 pub(super) fn idle(load: &Load, work: &LoadSpec) -> bool {
     let judged = load.is_built_in()
-        && matches!(work.amount, Amount::Duration(_))
+        && work.ends().is_some()
         && load.counts.succeeded + load.counts.errors() >= enough_for_little(load, work);
     let busy = busy_ns(load).filter(|_| judged && load.window_ns > 0);
     busy.is_some_and(|busy| busy < LITTLE.0 * until_planned(load, work))

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::record::{Connections, Histogram};
+use crate::spec::Amount;
 
 fn work(connections: u32, amount: Amount) -> LoadSpec {
     LoadSpec {
