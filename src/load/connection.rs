@@ -223,8 +223,8 @@ impl Connection {
         };
         let recorder = &mut shared.recorder;
         recorder.status(self.checker.status());
-        if let (Some(_), Some(paced)) = (asking.due, recorder.paced()) {
-            paced.ended();
+        if let Some(due) = asking.due {
+            recorder.paced_ended(due, now);
         }
         match outcome {
             Ok(()) => {

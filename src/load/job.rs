@@ -93,6 +93,16 @@ impl Job {
         }
     }
 
+    /// The same load with the pace of `work` and for as long.
+    #[must_use]
+    pub fn paced_as(self, work: &LoadSpec) -> Self {
+        Self {
+            schedule: Schedule::of(work, 0),
+            amount: work.amount,
+            ..self
+        }
+    }
+
     /// The same load; what is random in it is drawn from this seed.
     #[must_use]
     pub fn seeded(self, seed: u64) -> Self {

@@ -18,6 +18,10 @@ pub(super) struct Paced {
     busy: u64,
     most_busy: u64,
     pub(super) unsent: u64,
+    /// When the second half of the schedule begins and ends, from the start of the load.
+    half: (Duration, Duration),
+    half_due: u64,
+    half_ended: u64,
     stages: Vec<Stage>,
 }
 
@@ -49,6 +53,9 @@ impl Paced {
             busy: 0,
             most_busy: 0,
             unsent: 0,
+            half: (schedule.length() / 2, schedule.length()),
+            half_due: 0,
+            half_ended: 0,
             // A single stage is the whole load.
             stages: if stages.len() > 1 { stages } else { Vec::new() },
         }
@@ -68,6 +75,7 @@ impl Paced {
     }
 
     fn sent(&mut self, due: Due) {
+        self.half_due += u64::from(due.after >= self.half.0);
         self.busy += 1;
         self.most_busy = self.most_busy.max(self.busy);
         if let Some(stage) = self.stages.get_mut(due.stage) {
@@ -79,19 +87,22 @@ impl Paced {
     /// A request was due and is not sent any more.
     pub(super) fn gave_up(&mut self, due: Due) {
         self.unsent += 1;
+        self.half_due += u64::from(due.after >= self.half.0);
         if let Some(stage) = self.stages.get_mut(due.stage) {
             stage.planned += 1;
         }
     }
 
-    /// So many requests of a load that has one stage are not sent any more.
+    /// So many requests of a load that has one stage are not sent any more, the last ones of it.
     pub(super) fn gave_up_all(&mut self, requests: u64) {
         self.unsent += requests;
+        self.half_due += requests;
     }
 
-    /// A request has ended, well or badly.
-    pub(super) fn ended(&mut self) {
+    /// A request has ended, well or badly, so long after the start of the load.
+    pub(super) fn ended(&mut self, after: Duration) {
         self.busy -= 1;
+        self.half_ended += u64::from(after >= self.half.0 && after < self.half.1);
     }
 
     /// A request succeeded, `took` after it was due.
@@ -110,6 +121,8 @@ impl Paced {
         self.queued += other.queued;
         self.most_busy += other.most_busy;
         self.unsent += other.unsent;
+        self.half_due += other.half_due;
+        self.half_ended += other.half_ended;
         for (stage, other) in self.stages.iter_mut().zip(&other.stages) {
             stage.planned += other.planned;
             stage.sent += other.sent;
@@ -133,6 +146,8 @@ impl Paced {
             late: self.late,
             queued: self.queued,
             most_busy: self.most_busy,
+            second_half_due: self.half_due,
+            second_half_ended: self.half_ended,
             stages: stages.collect(),
         }
     }

@@ -158,6 +158,14 @@ impl Recorder {
         self.paced.as_deref_mut().filter(|_| self.measuring)
     }
 
+    /// A request of an open loop has ended, well or badly.
+    pub(super) fn paced_ended(&mut self, due: Due, now: Instant) {
+        if let Some(paced) = self.paced() {
+            let start = due.at - due.after;
+            paced.ended(now.saturating_duration_since(start));
+        }
+    }
+
     /// A success whose first byte was written at `written`; in an open loop it was `due` before that.
     pub(super) fn success(&mut self, written: Instant, due: Option<Due>, now: Instant, body: u64) {
         if !self.measuring {
@@ -324,6 +332,7 @@ impl Recorder {
                 ..self.bytes
             },
             connections: self.connections,
+            search: None,
             open: self.paced.as_ref().map(|paced| paced.finish()),
             service: self.service.store(),
             told: None,

@@ -172,6 +172,8 @@ fn pieces(stages: &[Stage]) -> Vec<Piece> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Due {
     pub(super) at: Instant,
+    /// The same from the start of the load.
+    pub(super) after: Duration,
     /// The index of the stage that it is of.
     pub(super) stage: usize,
 }
@@ -241,8 +243,10 @@ impl Iterator for Part {
             if within < piece.requests() {
                 let seconds = piece.begin + piece.reaches(within);
                 self.next += self.step;
+                let after = Duration::try_from_secs_f64(seconds).ok()?;
                 return Some(Due {
-                    at: self.start + Duration::try_from_secs_f64(seconds).ok()?,
+                    at: self.start + after,
+                    after,
                     stage: self.piece,
                 });
             }

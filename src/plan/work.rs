@@ -13,6 +13,9 @@ use std::time::Duration;
 
 type Settings<'s, 'a> = &'s [(Layer<'a>, &'a Setting)];
 
+/// A search may take so long, and its measured phase tried four times.
+const SEARCH_TIMEOUT: Duration = Duration::from_mins(30);
+
 impl<'a> Expansion<'_, 'a> {
     pub(super) fn work(&mut self, draft: &LoadDraft<'a>, settings: Settings<'_, 'a>) -> LoadSpec {
         self.layer = Layer::Own;
@@ -380,6 +383,7 @@ impl<'a> Expansion<'_, 'a> {
             work.warmup
         };
         load.trial_timeout.unwrap_or_else(|| match work.amount {
+            _ if matches!(work.pace, Some(Pace::Search(_))) => SEARCH_TIMEOUT + 4 * work.length(),
             Amount::Duration(_) => {
                 2 * (ready.timeout + warmup + work.length() * work.rounds) + Duration::from_mins(1)
             }

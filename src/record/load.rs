@@ -2,7 +2,7 @@
 //! kind, bytes, connections, histograms.
 
 use super::round::Round;
-use super::{Histogram, OpenLoop, Told};
+use super::{Histogram, OpenLoop, Search, Told};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Add;
@@ -33,6 +33,9 @@ pub struct Load {
     /// The schedule of an open loop; none is a closed one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open: Option<OpenLoop>,
+    /// How its rate was found; none where the suite gives it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<Search>,
     /// Service time of successes: first byte written to last byte read.
     pub service: Option<Histogram>,
     /// What an external generator told instead.

@@ -93,6 +93,7 @@ fn reader(name: &str) -> Option<Read> {
         "response_p99" => |trial| response_times(trial)?.quantile(0.99),
         "response_p99_9" => |trial| response_times(trial)?.quantile(0.999),
         "response_max" => |trial| response_times(trial)?.max(),
+        "capacity" => |trial| trial.load.as_ref()?.capacity(),
         "connect_mean" => |trial| match &trial.load.as_ref()?.connect {
             Some(connect) => connect.mean_ns,
             None => told(trial)?.connect_mean_ns,

@@ -21,6 +21,12 @@ pub struct OpenLoop {
     pub queued: u64,
     /// The most connections that were at a request at the same time, added up over the threads.
     pub most_busy: u64,
+    /// Requests that were due in the second half of the schedule,
+    #[serde(default)]
+    pub second_half_due: u64,
+    /// and requests that ended in it, well or badly: where these are fewer, a queue grows.
+    #[serde(default)]
+    pub second_half_ended: u64,
     /// Each stage, where there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageLoad>,
@@ -83,6 +89,8 @@ impl OpenLoop {
             late: self.late + next.late,
             queued: self.queued + next.queued,
             most_busy: self.most_busy.max(next.most_busy),
+            second_half_due: self.second_half_due + next.second_half_due,
+            second_half_ended: self.second_half_ended + next.second_half_ended,
             stages: stages.map(|(one, other)| one.join(other)).collect(),
         }
     }

@@ -86,6 +86,7 @@ impl Load {
                 .chain(next.unfinished_ages_ns)
                 .collect(),
             warmup_requests: self.warmup_requests + next.warmup_requests,
+            search: next.search.or(self.search),
             open: self.open.zip(next.open).map(|(a, b)| a.join(b)),
             rounds: all_rounds,
         }

@@ -6,7 +6,7 @@ use super::hint;
 use super::naming::Naming;
 use super::roles::shared_pages;
 use super::rows::{Bodies, baseline, bodies, reasons};
-use super::{Input, effect, repetitions, show, warmup};
+use super::{Input, effect, paced, repetitions, show, warmup};
 use crate::ids::TrialId;
 use crate::record::{ErrorKind, Load, Phase, Proof, Reading, Trial};
 use crate::spec::Cell;
@@ -58,7 +58,9 @@ pub(super) fn all(
         let baseline = no_baseline(naming, cell, cells);
         let pilot = warmup::unsettled(input.run, cell.cell);
         let grows = growths.sentence(cell);
-        let own = of_cell(&readings, cell).into_iter();
+        let own = of_cell(&readings, cell)
+            .into_iter()
+            .chain(paced::cautions(cell));
         for text in own.chain(pilot).chain(grows).chain(baseline) {
             let title = naming.title(cell.cell);
             match cautions
@@ -356,7 +358,12 @@ fn limited(cell: &CellSummary<'_>, trials: &[&Trial]) -> Option<String> {
     let cpu = by(Limit::Cpu).map(|among| format!("nearly all of its CPU time used {among}"));
     let idle = by(Limit::Idle)
         .map(|among| format!("connections idle for more than a tenth of the time {among}"));
-    let how: Vec<String> = cpu.into_iter().chain(idle).collect();
+    let late = by(Limit::Late).map(|among| {
+        format!(
+            "more than one in a hundred of its requests sent more than a millisecond late {among}"
+        )
+    });
+    let how: Vec<String> = cpu.into_iter().chain(idle).chain(late).collect();
     (!how.is_empty()).then(|| {
         format!(
             "The generator was the limit, with {}: its figure is a lower bound (≥), and a ratio with it may be too \

@@ -9,9 +9,9 @@ use super::published;
 use super::roles;
 use super::rows::{bodies, effect_of, reasons, why_absent};
 use super::since_json;
-use super::timing;
 use super::warmup;
 use super::{Digest, Input, ReportError};
+use super::{capacity, paced, timing};
 use crate::record::{Direction, ErrorKind, FORMAT, METRICS, Metric, Run};
 use crate::spec::DIRTY;
 use crate::stats::{
@@ -139,6 +139,8 @@ fn cell_json(
             "decoded_bytes": body.decoded,
         })),
         "effect": effect_json(&effect_of(cell, all)),
+        "open_loop": paced::json(cell),
+        "search": capacity::json(cell),
         "growth": growths.json(cell),
         "ratios": ratios(run, cell, all, growths),
         "verdict": verdict(cell, compared),

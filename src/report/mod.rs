@@ -4,6 +4,7 @@
 
 mod apart;
 mod baseline;
+mod capacity;
 mod caution;
 mod csv;
 mod digest;
@@ -16,6 +17,7 @@ mod json;
 mod markdown;
 mod method;
 mod naming;
+mod paced;
 mod prose;
 mod published;
 mod repetitions;

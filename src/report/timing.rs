@@ -1,4 +1,4 @@
-//! What a latency is where another generator than the built-in one timed it: a mark beside the figure,
+//! What a latency is where it is not service time: in an open loop, or where another generator than the built-in one timed it: a mark beside the figure,
 //! and a note that says what the mark means.
 
 use crate::record::{Load, Metric, Timing, Trial};
@@ -18,7 +18,7 @@ pub struct TimingNote {
 }
 
 /// The marks in the order of typographers.
-const ORDER: [&str; 3] = ["†", "‡", "§"];
+const ORDER: [&str; 4] = ["°", "†", "‡", "§"];
 
 /// A mean that nobody timed.
 const DERIVED: (&str, &str) = (
@@ -26,16 +26,28 @@ const DERIVED: (&str, &str) = (
     "a mean that is connections × time ÷ requests: nothing was timed for it",
 );
 
+/// What an open loop times.
+const RESPONSE: (&str, &str) = (
+    "°",
+    "response time, from the instant at which the schedule wants a request sent to the last byte of its response, so that all \
+     that it waits is in it",
+);
+
 /// Every mark beside latencies of these cells' trials, with what it means.
 pub(super) fn notes(cells: &[CellSummary<'_>]) -> Vec<TimingNote> {
     let mut found: BTreeMap<(&'static str, &'static str), Vec<&str>> = BTreeMap::new();
     for load in every(cells) {
-        let Some(key) = load.told.as_ref().and_then(|told| explained(told.timing)) else {
+        let told = load.told.as_ref();
+        let (key, teller) = if load.open.is_some() {
+            (RESPONSE, "an open loop")
+        } else if let Some(key) = told.and_then(|told| explained(told.timing)) {
+            (key, load.generator.as_str())
+        } else {
             continue;
         };
         let by = found.entry(key).or_default();
-        if !by.contains(&load.generator.as_str()) {
-            by.push(&load.generator);
+        if !by.contains(&teller) {
+            by.push(teller);
         }
     }
     let note = |((mark, text), by): ((&'static str, &'static str), Vec<&str>)| TimingNote {
@@ -76,8 +88,11 @@ pub(super) fn mark(metric: &str, cell: &CellSummary<'_>) -> &'static str {
 
 /// The mark of a trial's figure.
 pub(super) fn of_trial(metric: &str, trial: &Trial) -> &'static str {
-    let told = trial.load.as_ref().and_then(|load| load.told.as_ref());
-    match told {
+    let load = trial.load.as_ref();
+    if metric.starts_with("latency_") && load.is_some_and(|load| load.open.is_some()) {
+        return RESPONSE.0;
+    }
+    match load.and_then(|load| load.told.as_ref()) {
         Some(told) if metric == "latency_mean" && told.mean_derived => DERIVED.0,
         Some(told) if metric.starts_with("latency_") => {
             explained(told.timing).map_or("", |(mark, _)| mark)
@@ -88,6 +103,9 @@ pub(super) fn of_trial(metric: &str, trial: &Trial) -> &'static str {
 
 /// What the latencies of a load are, in a word.
 pub(super) fn word(load: &Load) -> Option<&'static str> {
+    if load.open.is_some() {
+        return Some("response");
+    }
     match (&load.told, &load.service) {
         (Some(told), _) => Some(told.timing.name()),
         (None, Some(_)) => Some(Timing::Service.name()),

@@ -3,12 +3,14 @@
 
 use super::Input;
 use super::baseline;
+use super::capacity::{self, SearchView};
 use super::caution::{self, Caution};
 use super::finding::{banners, findings};
 use super::gate::{self, GatesView};
 use super::growth::Growths;
 use super::method::{Fact, Recipe, facts, recipes, repeat};
 use super::naming::Naming;
+use super::paced::{self, PacedView};
 use super::prose::closed;
 use super::published::{PublishedView, published};
 use super::roles::{self, RoleView};
@@ -58,6 +60,12 @@ pub struct View {
     pub compressed: bool,
     /// Cells with figures, in file order.
     pub cells: Vec<CellView>,
+    /// What searches for the highest rate found; empty where there is none.
+    pub searched: Vec<SearchView>,
+    /// What these held on to, in words.
+    pub search_limits: String,
+    /// What the schedules of open loops offered, stages below their cell; empty where every load is a closed loop.
+    pub paced: Vec<PacedView>,
     /// Each role of each cell with figures, where a cell has more than one.
     pub roles: Vec<RoleView>,
     /// Whether a role is left out of the totals.
@@ -302,6 +310,9 @@ impl View {
             range_head,
             intervals,
             ranges,
+            searched: capacity::rows(&naming, &summaries),
+            search_limits: capacity::limits(&summaries),
+            paced: paced::rows(&naming, &summaries),
             growing: cells.iter().any(|cell| cell.growing),
             cells,
             bounded,

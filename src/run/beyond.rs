@@ -2,7 +2,7 @@
 //! cell is skipped with the reason, and never run as if it had not been asked.
 
 use crate::generator;
-use crate::spec::{Cell, Http, Pace, RunSettings, Skip};
+use crate::spec::{Cell, Http, RunSettings, Skip};
 
 /// What this version cannot carry out of a cell.
 pub fn beyond(cell: &Cell) -> Option<Skip> {
@@ -39,10 +39,6 @@ fn features(cell: &Cell) -> Vec<String> {
     let of_loads = [
         (!work.mix.is_empty(), "mixes of requests"),
         (work.request.body_file.is_some(), "`body_file`"),
-        (
-            matches!(work.pace, Some(Pace::Search(_))),
-            "the search for the highest rate",
-        ),
         (work.http == Http::Two, "HTTP/2"),
         (work.pipelining > 1, "pipelining"),
         (work.tls.is_some(), "TLS"),

@@ -181,10 +181,11 @@ pub struct Live {
     load: OnceLock<Arc<Progress>>,
 }
 
-const STEPS: [&str; 6] = [
+const STEPS: [&str; 7] = [
     "starting",
     "verifying",
     "warming up",
+    "searching",
     "measuring",
     "resting",
     "stopping",

@@ -1,12 +1,14 @@
 //! A load at work: by the built-in generator, on threads of its own, or by a program that somebody else wrote.
 //! The runner follows its phases, and can end it.
 
+use super::search::Quest;
 use super::trial::Stage;
 use crate::generator::{self, GeneratorError, Made, Order, Tool};
 use crate::load::{self, Cancel, Control, Job, LoadError, LoadPhase, Target, Verified};
 use crate::record::{Load, Phase};
 use crate::sample::Sampler;
-use std::sync::atomic::{AtomicU32, Ordering};
+use crate::spec::Pace;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use tokio::sync::watch;
@@ -94,11 +96,19 @@ impl Loading {
             Some(_) => "warming up",
             None => "measuring",
         };
+        let quest = quest(stage);
+        let searches = quest.is_some();
+        let searching = Arc::new(AtomicBool::new(searches));
         let follow = {
             let sampler = Arc::clone(&sampler);
             let live = Arc::clone(&stage.live);
             let left = AtomicU32::new(rounds);
+            let searching = Arc::clone(&searching);
             move |phase, _| match phase {
+                _ if searching.load(Ordering::Relaxed) => {
+                    live.set_step("searching");
+                    sampler.phase(Phase::Warmup);
+                }
                 LoadPhase::WarmUp => {
                     live.set_step("warming up");
                     sampler.phase(Phase::Warmup);
@@ -109,7 +119,8 @@ impl Loading {
                 }
                 LoadPhase::Drain => {}
                 LoadPhase::Done => {
-                    if left.fetch_sub(1, Ordering::Relaxed) == 1 {
+                    // A search may measure more than once.
+                    if searches || left.fetch_sub(1, Ordering::Relaxed) == 1 {
                         sampler.phase(Phase::Rest);
                     }
                 }
@@ -122,14 +133,17 @@ impl Loading {
         sampler.count(move || progress.succeeded());
         let (tell, ended) = watch::channel(false);
         let result = tokio::task::spawn_blocking(move || {
-            let load = all_rounds(rounds, job, &verified, &target, &control);
-            tell.send_replace(true);
-            let made = |load| Made {
-                load,
-                notes: Vec::new(),
+            let load = match quest {
+                Some(quest) => quest.run(&job, &verified, &target, &control, &searching),
+                None => all_rounds(rounds, job, &verified, &target, &control)
+                    .map(|load| Made {
+                        load,
+                        notes: Vec::new(),
+                    })
+                    .map_err(|error| error.to_string()),
             };
-            load.map(made)
-                .map_err(|error| Failure::of(error.to_string()))
+            tell.send_replace(true);
+            load.map_err(Failure::of)
         });
         Self {
             began: Instant::now(),
@@ -226,6 +240,17 @@ impl Drop for Loading {
     fn drop(&mut self) {
         self.cancel.cancel();
     }
+}
+
+/// The search that a trial makes; none where its suite gives the rate. (A pilot of one is a closed loop.)
+fn quest(stage: &Stage<'_>) -> Option<Quest> {
+    let work = &stage.cell.work;
+    matches!(work.pace, Some(Pace::Search(_))).then(|| Quest {
+        work: work.clone(),
+        earlier: stage.earlier,
+        pause: stage.settings.cooldown,
+        seed: stage.seed(),
+    })
 }
 
 /// Measured phases one after the other in the same server process; only the first is warmed up.

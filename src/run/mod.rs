@@ -16,6 +16,7 @@ mod pilot;
 mod repository;
 mod rounds;
 mod runner;
+mod search;
 mod tools;
 mod trial;
 

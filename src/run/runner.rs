@@ -15,7 +15,7 @@ use crate::process::{GuardProgram, hide};
 use crate::record::{End, Outcome, Step, Trial, metric};
 use crate::server::build::BuildError;
 use crate::server::{Place, ServerError, Services, secrets};
-use crate::spec::{Cell, Planned, RunSettings, Spec};
+use crate::spec::{Cell, Pace, Planned, RunSettings, Spec};
 use crate::store::{RunFolder, StoreError};
 use std::fmt;
 use std::path::PathBuf;
@@ -318,6 +318,21 @@ impl Session<'_> {
         hidden(seen, &secrets(cell, &self.spec.services))
     }
 
+    /// What the last trial of a cell found that searched for the highest rate: the next one begins there.
+    fn found_before(&self, cell: &Cell) -> Result<Option<f64>, RunError> {
+        if !matches!(cell.work.pace, Some(Pace::Search(_))) {
+            return Ok(None);
+        }
+        let trials = self.records.trials()?;
+        let own = trials
+            .iter()
+            .rev()
+            .filter(|trial| trial.trial.cell == cell.id);
+        Ok(own
+            .filter_map(|trial| trial.load.as_ref()?.capacity())
+            .next())
+    }
+
     /// One trial or pilot, with the services that it leans on.
     pub(super) async fn turn(
         &self,
@@ -366,6 +381,7 @@ impl Session<'_> {
             tool: tool.as_ref().ok().cloned().flatten(),
             running: Running::default(),
             pilot,
+            earlier: self.found_before(cell)?,
             live,
             cancel: self.means.cancel,
         };

@@ -37,6 +37,8 @@ pub(super) struct Stage<'a> {
     pub(super) running: Running,
     /// What a pilot looks for; none in a trial.
     pub(super) pilot: Option<&'a Search>,
+    /// What an earlier trial found, where the load searches for the highest rate.
+    pub(super) earlier: Option<f64>,
     pub(super) live: Arc<Live>,
     pub(super) cancel: &'a Cancel,
 }
@@ -196,7 +198,7 @@ impl Stage<'_> {
 
     /// What is random in a load is the same for all cells of a round, so that they can be compared in pairs, and another in each
     /// round.
-    fn seed(&self) -> u64 {
+    pub(super) fn seed(&self) -> u64 {
         let round = u64::from(self.planned.round);
         self.settings.seed.rotate_left(17) ^ round.wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }

@@ -15,6 +15,10 @@ const LATE_SHARE: f64 = 0.01;
 const ENOUGH_SENDS: u64 = 100;
 /// An open loop whose successes are a smaller share of what was offered was too much for the server.
 const SUSTAINED: f64 = 0.99;
+/// And so was one that left more of what was due in its second half without an end,
+const GROWING: f64 = 0.02;
+/// if these are at least so many.
+const ENOUGH_GROWN: u64 = 10;
 /// Parts of the measured phase that differ by less are alike,
 pub(super) const DIFFER: f64 = 0.02;
 /// and so are halves that differ by fewer standard errors.
@@ -46,6 +50,9 @@ pub fn limit(load: &Load, work: &LoadSpec) -> Option<Limit> {
     if whole > 0.0 && used >= GENERATOR_FULL * whole {
         return Some(Limit::Cpu);
     }
+    if load.search.as_ref().is_some_and(|search| search.limited) {
+        return Some(Limit::Late);
+    }
     match &load.open {
         Some(open) => late(open).then_some(Limit::Late),
         None => idle(load, work).then_some(Limit::Idle),
@@ -67,12 +74,24 @@ pub struct Unsustained {
     pub achieved: f64,
 }
 
-/// That less than 99 % of an open loop's requests per second were answered well: its latencies are those of a queue that grew, and
-/// longer loads would have longer ones.
+/// That less than 99 % of an open loop's requests per second were answered well, or that in the second half of it 2 % fewer ended than
+/// were due, and 10 at the least: its latencies are those of a queue that grew, and longer loads would have longer ones.
 pub fn unsustained(load: &Load) -> Option<Unsustained> {
-    let offered = load.offered_per_second()?;
+    let (whole, open) = (load.offered_per_second()?, load.open.as_ref()?);
     let achieved = load.requests_per_second()?;
-    (achieved < SUSTAINED * offered).then_some(Unsustained { offered, achieved })
+    if achieved < SUSTAINED * whole {
+        return Some(Unsustained {
+            offered: whole,
+            achieved,
+        });
+    }
+    let (due, ended) = (open.second_half_due, open.second_half_ended);
+    let grew = due.saturating_sub(ended);
+    let half = open.schedule_ns as f64 / 2e9;
+    (grew >= ENOUGH_GROWN && grew as f64 > GROWING * due as f64).then(|| Unsustained {
+        offered: due as f64 / half,
+        achieved: ended as f64 / half,
+    })
 }
 
 /// Successes in each whole second of a measured phase; none where that is too little to be judged: fewer than 10 seconds,

@@ -4,6 +4,7 @@
 //! arithmetic on records, without any I/O.
 
 mod between;
+mod capacity;
 mod changed;
 mod comparison;
 mod configured;
@@ -27,6 +28,7 @@ mod validity;
 mod warmup;
 
 pub use between::{Across, Between, Change, Field, HEADLINE, Open, Ruling, between};
+pub use capacity::{Seek, Turn, broken};
 pub use comparison::{Comparison, Verdict, comparisons};
 pub use effect::{Effect, Hidden, Pair, effect, pairs};
 pub use enough::{half_of, still_wide, wanting};

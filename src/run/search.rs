@@ -1,0 +1,152 @@
+//! The search for the highest rate that holds: steps at one rate after the other in one server process, and the measured phase
+//! at the rate that was found.
+
+use crate::generator::Made;
+use crate::load::{self, Control, Job, Target, Verified};
+use crate::record::{Load, Search, SearchStep};
+use crate::spec::{Amount, LoadSpec, Pace, SearchLimit};
+use crate::stats::{Seek, Turn, broken};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// A step lasts at least so long,
+const STEP: Duration = Duration::from_secs(10);
+/// and long enough for so many requests, but never longer than the measured phase.
+const REQUESTS: f64 = 2000.0;
+
+/// A search that is to be made.
+pub(super) struct Quest {
+    /// The load, which says how long the measured phase is.
+    pub(super) work: LoadSpec,
+    /// What an earlier trial of the cell found.
+    pub(super) earlier: Option<f64>,
+    /// The pause between two steps.
+    pub(super) pause: Duration,
+    pub(super) seed: u64,
+}
+
+impl Quest {
+    /// Searches, and measures what was found. `searching` is true as long as nothing counts.
+    pub(super) fn run(
+        &self,
+        job: &Job,
+        verified: &Verified,
+        target: &Target,
+        control: &Control,
+        searching: &AtomicBool,
+    ) -> Result<Made, String> {
+        let whole = |load| Made {
+            load,
+            notes: Vec::new(),
+        };
+        let limits = match &self.work.pace {
+            Some(Pace::Search(limits)) => limits.as_slice(),
+            _ => &[],
+        };
+        let mut found = Found {
+            quest: self,
+            limits,
+            job: job.clone(),
+            steps: Vec::new(),
+            limited: false,
+        };
+        let mut seek = Seek::from(self.earlier);
+        let mut notes = Vec::new();
+        loop {
+            match seek.turn() {
+                Turn::Try(rate) => {
+                    let step = self.step(rate);
+                    let (load, held) = found.attempt(rate, step, verified, target, control)?;
+                    if control.is_cancelled() {
+                        return Ok(whole(load));
+                    }
+                    seek.told(rate, held);
+                }
+                Turn::GiveUp => return Err(found.nothing()),
+                Turn::Confirm(_) => break,
+            }
+        }
+        searching.store(false, Ordering::Relaxed);
+        while let Some(rate) = seek.may_confirm() {
+            let length = self.work.length();
+            let (mut load, held) = found.attempt(rate, length, verified, target, control)?;
+            if held || control.is_cancelled() {
+                load.search = Some(Search {
+                    held: rate,
+                    failed: seek.failed(),
+                    limited: found.limited,
+                    steps: found.steps,
+                });
+                return Ok(Made { load, notes });
+            }
+            notes.push(format!(
+                "what {rate} requests/s held in the search did not hold when it was measured, so memory and CPU are those of more than \
+                 one measured phase"
+            ));
+            seek.unconfirmed(rate);
+        }
+        Err(found.nothing())
+    }
+
+    fn step(&self, rate: f64) -> Duration {
+        let enough = Duration::try_from_secs_f64(REQUESTS / rate).unwrap_or(Duration::MAX);
+        enough.max(STEP).min(self.work.length())
+    }
+}
+
+/// What a search has seen so far.
+struct Found<'q> {
+    quest: &'q Quest,
+    limits: &'q [SearchLimit],
+    job: Job,
+    steps: Vec<SearchStep>,
+    /// Whether the lowest rate that did not hold failed by the generator's doing.
+    limited: bool,
+}
+
+impl Found<'_> {
+    /// Loads the server at one rate. Gives what was seen and whether all held.
+    fn attempt(
+        &mut self,
+        rate: f64,
+        time: Duration,
+        verified: &Verified,
+        target: &Target,
+        control: &Control,
+    ) -> Result<(Load, bool), String> {
+        if !self.steps.is_empty() {
+            std::thread::sleep(self.quest.pause);
+        }
+        let work = LoadSpec {
+            pace: Some(Pace::Rate(rate)),
+            amount: Amount::Duration(time),
+            ..self.quest.work.clone()
+        };
+        let job = self.job.clone().paced_as(&work).seeded(self.quest.seed);
+        let load = load::run(&job, verified, target, control).map_err(|error| error.to_string())?;
+        // Only the first step finds a cold server.
+        self.job = self.job.clone().without_warm_up();
+        let broke = broken(&load, &work, self.limits);
+        let held = broke.is_none();
+        if let Some((_, by_generator)) = &broke {
+            self.limited = *by_generator;
+        }
+        self.steps.push(SearchStep {
+            rate,
+            achieved: load.requests_per_second().unwrap_or(0.0),
+            broke: broke.map(|(what, _)| what),
+        });
+        Ok((load, held))
+    }
+
+    fn nothing(&self) -> String {
+        let last = self.steps.iter().rev().find_map(|step| {
+            let broke = step.broke.as_ref()?;
+            Some(format!(": at {}/s {broke}", step.rate))
+        });
+        format!(
+            "no rate holds what the search asks for{}",
+            last.unwrap_or_default()
+        )
+    }
+}
