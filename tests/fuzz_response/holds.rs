@@ -222,9 +222,8 @@ fn refused(
     theirs: Outcome<'_, String>,
     words: &[&'static str],
 ) -> bool {
-    let reason = match ours {
-        Err(ProtocolError::BadHead(reason) | ProtocolError::BadChunk(reason)) => reason,
-        _ => return false,
+    let Err(ProtocolError::BadHead(reason) | ProtocolError::BadChunk(reason)) = ours else {
+        return false;
     };
     words.contains(reason) && theirs.is_ok()
 }
