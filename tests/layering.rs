@@ -241,6 +241,47 @@ fn pure_rooms_do_no_input_or_output() {
     }
 }
 
+/// Files that may ask what time it is: for the name of a run, and for when something began, to be read by people.
+const MAY_KNOW_THE_DATE: &[&str] = &[
+    "cli/run.rs",
+    "run/runner.rs",
+    "run/trial.rs",
+    "store/folder.rs",
+    "store/lock.rs",
+];
+
+#[test]
+fn the_wall_clock_only_labels() {
+    // Whoever sets it during a run changes no figure: what took how long is of the monotonic clock everywhere.
+    let asks = [
+        "SystemTime",
+        "Timestamp::now",
+        "Zoned::now",
+        "ClockId::Realtime",
+    ];
+    let mut knowing: Vec<String> = rooms()
+        .into_keys()
+        .filter(|path| asks.iter().any(|ask| code(path).contains(ask)))
+        .map(|path| path.strip_prefix(source()).unwrap().display().to_string())
+        .collect();
+    knowing.sort();
+    assert_eq!(knowing, MAY_KNOW_THE_DATE);
+    for file in &knowing {
+        let code = code(&source().join(file));
+        for counts in [
+            "duration_since(jiff",
+            ".since(",
+            ".until(",
+            "duration_until(",
+        ] {
+            assert!(
+                !code.contains(counts),
+                "{file} takes {counts} of the wall clock"
+            );
+        }
+    }
+}
+
 #[test]
 fn only_the_command_line_prints() {
     for (path, room) in rooms() {

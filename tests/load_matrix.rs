@@ -6,6 +6,9 @@
     reason = "a test ends where something is not as it must be"
 )]
 
+#[path = "load_matrix/rows.rs"]
+mod rows;
+
 use hotlap::load::{Cancel, Control, Job, LoadPhase, Target, TargetError, run, verify};
 use hotlap::record::{ErrorKind, Load};
 use hotlap::spec::{Amount, Fill, LoadSpec};

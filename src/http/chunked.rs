@@ -113,6 +113,9 @@ impl Chunked {
                 return Err(BadChunk("a chunk's data is longer than its size"));
             }
             (State::TrailerStart, b'\r') => State::EndLf,
+            (State::TrailerStart | State::TrailerName | State::TrailerValue, b'\n') => {
+                return Err(BadChunk("a trailer holds a bare line feed"));
+            }
             (State::TrailerName, b':') => self.count(State::TrailerValue)?,
             (State::TrailerStart | State::TrailerName, byte) if is_name(byte) => {
                 self.count(State::TrailerName)?
@@ -121,8 +124,9 @@ impl Chunked {
                 return Err(BadChunk("a trailer is not a header"));
             }
             (State::TrailerValue, b'\r') => State::TrailerLf,
-            (State::TrailerValue, b'\n' | b'\0') => {
-                return Err(BadChunk("a trailer holds a bare line feed or NUL"));
+            // As in the head: obsolete text may be there, control characters may not.
+            (State::TrailerValue, byte) if byte != b'\t' && byte.is_ascii_control() => {
+                return Err(BadChunk("a trailer holds a control character"));
             }
             (State::TrailerValue, _) => self.count(State::TrailerValue)?,
             (State::TrailerLf, b'\n') => State::TrailerStart,

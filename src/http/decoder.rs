@@ -1,8 +1,8 @@
 //! The response decoder: bytes go in as they are read, in any pieces, and the
 //! head and the slices of the body come out at a [`Sink`]. Nothing of a body is
 //! kept. A head that arrives in one read is parsed where it lies; one that is
-//! split is collected (64 KiB at most) and parsed once more when it is complete, so the work
-//! is linear in its size.
+//! split is collected (64 KiB at most) and parsed once more at each end of a line, of which there are
+//! few.
 
 use super::chunked::Chunked;
 use super::head::{Framing, Head, MAX_HEAD, parse};
@@ -213,12 +213,14 @@ impl Decoder {
                 return Err(too_long);
             }
             self.partial.push(*byte);
-            if *byte != b'\n' || !ends_with_empty_line(&self.partial) {
+            // At each line end, so that what is wrong with a line is known before the next one, if any, comes. There are
+            // no more lines than headers may be.
+            if *byte != b'\n' {
                 continue;
             }
             let parsed = parse(&self.partial, self.head_request, |head| tell(head, sink))?;
             let Some((_, next)) = parsed else {
-                return Err(ProtocolError::BadHead("its end is malformed"));
+                continue;
             };
             self.partial.clear();
             self.enter(next)?;
@@ -273,8 +275,4 @@ fn tell(head: &Head<'_>, sink: &mut impl Sink) -> Next {
         framing: head.framing,
         keep_alive: head.keep_alive,
     }
-}
-
-fn ends_with_empty_line(head: &[u8]) -> bool {
-    head.ends_with(b"\n\n") || head.ends_with(b"\n\r\n")
 }
