@@ -2,7 +2,7 @@
 //! kind, bytes, connections, histograms.
 
 use super::round::Round;
-use super::{Histogram, Told};
+use super::{Histogram, Share, Told};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Add;
@@ -56,6 +56,9 @@ pub struct Load {
     /// Each measured phase, where there was more than one; all other figures are of all together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<Round>,
+    /// Each request of a mix; all other figures are of all together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<Share>,
 }
 
 /// How many requests went which way.

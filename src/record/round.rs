@@ -1,6 +1,6 @@
 //! Several measured phases in the same server process: each with its rate, and all of them together.
 
-use super::{Histogram, Load};
+use super::{Histogram, Load, Share};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -87,6 +87,7 @@ impl Load {
                 .collect(),
             warmup_requests: self.warmup_requests + next.warmup_requests,
             rounds: all_rounds,
+            shares: join_shares(self.shares, next.shares),
         }
     }
 }
@@ -105,8 +106,14 @@ fn added<K: Ord>(mut to: BTreeMap<K, u64>, more: BTreeMap<K, u64>) -> BTreeMap<K
     to
 }
 
+/// The requests of a mix, which are the same in every phase.
+fn join_shares(a: Vec<Share>, b: Vec<Share>) -> Vec<Share> {
+    let pairs = a.into_iter().zip(b);
+    pairs.map(|(one, next)| one.join(next)).collect()
+}
+
 /// Two histograms as one; what stands alone stays, what does not read back is none.
-fn joined(a: Option<Histogram>, b: Option<Histogram>) -> Option<Histogram> {
+pub(super) fn joined(a: Option<Histogram>, b: Option<Histogram>) -> Option<Histogram> {
     match (a, b) {
         (Some(a), Some(b)) => a.join(&b).ok(),
         (a, b) => a.or(b),

@@ -37,8 +37,6 @@ fn features(cell: &Cell) -> Vec<String> {
         "TLS",
     )];
     let of_loads = [
-        (!work.mix.is_empty(), "mixes of requests"),
-        (work.request.body_file.is_some(), "`body_file`"),
         (
             matches!(work.pace, Some(Pace::Rate(_))),
             "open loops (`rate`)",
@@ -52,7 +50,10 @@ fn features(cell: &Cell) -> Vec<String> {
             "the search for the highest rate",
         ),
         (work.http == Http::Two, "HTTP/2"),
-        (work.pipelining > 1, "pipelining"),
+        (
+            work.pipelining > 1 && work.pace.is_some(),
+            "pipelining in an open loop",
+        ),
         (work.tls.is_some(), "TLS"),
     ];
     let mut what: Vec<String> = of_processes

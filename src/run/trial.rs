@@ -6,7 +6,7 @@ use super::event::Live;
 use super::loading::{Loading, Running};
 use super::pilot::Search;
 use crate::generator::{Order, Tool};
-use crate::load::{self, Cancel, Job, Target, Verified, VerifyError};
+use crate::load::{self, Cancel, Files, Job, Target, Verified, VerifyError};
 use crate::record::{Load, Outcome, Phase, Reading, Step, Trial};
 use crate::sample::{Checkpoint, Root, Sampler, Tree};
 use crate::server::{self, Fallen, Place, Rooted, Server, ServerError, Services};
@@ -202,8 +202,10 @@ impl Stage<'_> {
             self.settings.allow_public,
         )
         .map_err(|error| error.to_string())?;
-        let job =
-            Job::new(&self.cell.work, server.fill(), &target).map_err(|error| error.to_string())?;
+        let files = Files::of(&self.place.of_services.folder);
+        let seed = self.chance();
+        let job = Job::with(&self.cell.work, server.fill(), &target, &files, seed)
+            .map_err(|error| error.to_string())?;
         let first = match load::verify(&job, &target).await {
             Ok(verified) => return Ok((job, target, verified)),
             Err(error) => error,
@@ -223,6 +225,13 @@ impl Stage<'_> {
         } else {
             format!("{same} of {VERIFICATIONS} answers were {got}, expected {expected}")
         })
+    }
+
+    /// What the order of a mix and numbers by chance follow from: the run's seed and which trial of its cell this is. Not the
+    /// cell, so that cells that are compared are sent the same.
+    fn chance(&self) -> u64 {
+        let nth = u64::from(self.planned.trial.repetition);
+        self.settings.seed ^ nth.wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
     /// Whether another generator can count these answers. The built-in one looks at each, and does.
