@@ -11,7 +11,7 @@ mod rows;
 
 use hotlap::load::{Cancel, Control, Job, LoadPhase, Target, TargetError, run, verify};
 use hotlap::record::{ErrorKind, Load};
-use hotlap::spec::{Amount, Fill, LoadSpec};
+use hotlap::spec::{Amount, Expect, Fill, LoadSpec, MixRequest, Request, Text};
 use hotlap::stats::validity;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -150,6 +150,22 @@ fn load(server: &Server, spec: &LoadSpec) -> Load {
         );
     }
     load
+}
+
+/// A mix of these paths with these weights.
+fn mix(parts: &[(&str, u32)]) -> Vec<MixRequest> {
+    parts
+        .iter()
+        .map(|(path, weight)| MixRequest {
+            request: Request {
+                path: Text::from(*path),
+                ..Request::default()
+            },
+            path_file: None,
+            weight: *weight,
+            expect: Expect::default(),
+        })
+        .collect()
 }
 
 fn all_succeed(load: &Load, total: u64) {
@@ -593,4 +609,365 @@ fn public_addresses_need_permission() {
     ] {
         assert!(Target::new(private.parse().unwrap(), "x", false).is_ok());
     }
+}
+
+/// A server that keeps the target of each request and answers 200, or 500 where the path begins with `/bad`, or is
+/// `/turns` for the second time.
+fn noting() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let all = Arc::clone(&seen);
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (Ok(mut stream), all) = (stream, Arc::clone(&all)) else {
+                return;
+            };
+            thread::spawn(move || {
+                let (mut head, mut buffer) = (Vec::new(), [0; 4096]);
+                loop {
+                    while let Some(at) = head.windows(4).position(|end| end == b"\r\n\r\n") {
+                        let text = String::from_utf8(head.drain(..at + 4).collect()).unwrap();
+                        let target = text.split(' ').nth(1).unwrap().to_owned();
+                        let turned = target == "/turns" && all.lock().unwrap().contains(&target);
+                        let answer = if turned || target.starts_with("/bad") {
+                            b"HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\nno".as_slice()
+                        } else {
+                            OK
+                        };
+                        all.lock().unwrap().push(target);
+                        if stream.write_all(answer).is_err() {
+                            return;
+                        }
+                    }
+                    match stream.read(&mut buffer) {
+                        Ok(0) | Err(_) => return,
+                        Ok(size) => head.extend_from_slice(&buffer[..size]),
+                    }
+                }
+            });
+        }
+    });
+    (address, seen)
+}
+
+fn counted(seen: &Mutex<Vec<String>>, path: &str) -> u64 {
+    let seen = seen.lock().unwrap();
+    seen.iter().filter(|target| *target == path).count() as u64
+}
+
+#[test]
+fn a_mix_is_sent_by_its_weights_in_each_block() {
+    for (threads, pipelining) in [(1, 1), (4, 1), (4, 8)] {
+        let (address, seen) = noting();
+        let mut spec = requests(1000);
+        spec.pipelining = pipelining;
+        // Blocks of ten: 7, 2 and 1.
+        spec.mix = mix(&[("/a", 70), ("/b", 20), ("/c", 10)]);
+        let control = Control::new(threads, Cancel::new(), |_, _| {});
+        let load = load_with(address, &spec, &control);
+        all_succeed(&load, 1000);
+        load.check_shares().unwrap();
+        for (share, expected) in load.shares.iter().zip([700u64, 200, 100]) {
+            let path = share.name.strip_prefix("GET ").unwrap();
+            // Each was verified once.
+            assert_eq!(counted(&seen, path), share.counts.sent + 1);
+            // No thread is more than a part of a block off.
+            let off = share.counts.sent.abs_diff(expected);
+            assert!(off <= 3 * threads as u64, "{path}: {share:?}");
+            assert!(threads > 1 || off == 0, "{path}: {share:?}");
+            assert_eq!(share.service.as_ref().unwrap().count, share.counts.sent);
+        }
+    }
+}
+
+#[test]
+fn each_request_of_a_mix_has_its_own_expectation_and_row() {
+    let (address, _) = noting();
+    let mut spec = requests(400);
+    spec.mix = mix(&[("/a", 3), ("/bad", 1)]);
+    spec.mix[1].expect.status = 500;
+    let control = Control::new(2, Cancel::new(), |_, _| {});
+    all_succeed(&load_with(address, &spec, &control), 400);
+
+    // Good when it is verified, and never again.
+    let (address, _) = noting();
+    let mut spec = requests(300);
+    spec.mix = mix(&[("/a", 2), ("/turns", 1)]);
+    let load = load_with(address, &spec, &Control::new(1, Cancel::new(), |_, _| {}));
+    load.check_shares().unwrap();
+    let failed: Vec<u64> = load.shares.iter().map(|one| one.counts.failed).collect();
+    assert_eq!(failed, [0, 100], "{load:?}");
+    assert_eq!(load.shares[1].errors.get(&ErrorKind::Status), Some(&100));
+    assert_eq!(load.shares[1].service, None);
+    let reasons = validity(&load, &spec, 0.001).join("; ");
+    assert!(
+        reasons.contains("of the mix failed 100 of 100 GET /turns"),
+        "{reasons}"
+    );
+}
+
+#[test]
+fn a_counter_is_another_one_in_every_request() {
+    for pipelining in [1, 4] {
+        let (address, seen) = noting();
+        let mut spec = requests(500);
+        spec.pipelining = pipelining;
+        spec.request.path = Text::from("/n/{{ counter }}?r={{ random(10, 99) }}");
+        let control = Control::new(4, Cancel::new(), |_, _| {});
+        all_succeed(&load_with(address, &spec, &control), 500);
+        let seen = seen.lock().unwrap();
+        let mut numbers: Vec<u64> = seen
+            .iter()
+            .map(|target| {
+                let (number, chance) = target[3..].split_once("?r=").unwrap();
+                assert_eq!(chance.len(), 2, "{target}");
+                number.parse().unwrap()
+            })
+            .collect();
+        numbers.sort_unstable();
+        // The verification's is the first.
+        assert!(numbers.iter().copied().eq(1..=501), "{numbers:?}");
+        let chances: std::collections::BTreeSet<&str> =
+            seen.iter().map(|t| t.split_once('=').unwrap().1).collect();
+        assert!(chances.len() > 60, "{chances:?}");
+    }
+}
+
+#[test]
+fn the_server_sees_the_bytes_of_a_path_as_they_are_written() {
+    let (address, seen) = noting();
+    for path in ["/a%2Fb//c;d=1?x=%E2%82%AC&y=a+b&&z", "/%", "/?", "/..//./x"] {
+        for pipelining in [1, 2] {
+            let mut spec = requests(4);
+            spec.pipelining = pipelining;
+            spec.request.path = Text::literal(path);
+            let control = Control::new(1, Cancel::new(), |_, _| {});
+            all_succeed(&load_with(address, &spec, &control), 4);
+        }
+        assert_eq!(counted(&seen, path), 10);
+    }
+}
+
+fn ahead(total: u64, pipelining: u32) -> LoadSpec {
+    let mut spec = requests(total);
+    spec.pipelining = pipelining;
+    spec
+}
+
+#[test]
+fn several_in_flight_are_answered_in_order_and_counted_exactly() {
+    for (total, connections, threads, depth) in [
+        (1, 4, 2, 16),
+        (2000, 4, 2, 16),
+        (101, 7, 3, 3),
+        (5000, 1, 1, 64),
+    ] {
+        let server = always(OK, true);
+        let mut spec = ahead(total, depth);
+        spec.connections = connections;
+        let control = Control::new(threads, Cancel::new(), |_, _| {});
+        let load = load_with(server.address, &spec, &control);
+        all_succeed(&load, total);
+        assert_eq!(server.requests.load(Ordering::Relaxed), total + 1);
+        assert_eq!(load.bytes.received, OK.len() as u64 * total);
+        assert_eq!(load.bytes.body, Some(2 * total));
+        assert_eq!((load.connections.retried, load.connections.surplus), (0, 0));
+    }
+}
+
+#[test]
+fn several_in_flight_really_are() {
+    // Answers only when four have come.
+    let waiting = AtomicU64::new(0);
+    let server = Server::start(move |number, stream| {
+        if number == 1 {
+            return stream.write_all(OK).is_ok();
+        }
+        if waiting.fetch_add(1, Ordering::Relaxed) % 4 < 3 {
+            return true;
+        }
+        stream.write_all(&OK.repeat(4)).is_ok()
+    });
+    let mut spec = ahead(400, 4);
+    spec.connections = 1;
+    let load = load(&server, &spec);
+    all_succeed(&load, 400);
+}
+
+#[test]
+fn a_slow_response_counts_for_the_request_that_it_answers() {
+    // The first of each four is answered late, and the others at once after it.
+    let server = Server::start(move |number, stream| {
+        if number > 1 && number % 4 == 2 {
+            thread::sleep(Duration::from_millis(50));
+        }
+        stream.write_all(OK).is_ok()
+    });
+    let mut spec = ahead(40, 4);
+    spec.connections = 1;
+    let load = load(&server, &spec);
+    all_succeed(&load, 40);
+    // Four at a time wait for one slow response: ten of them in a row, and each request for one of them at least.
+    let service = load.service.unwrap();
+    assert!(service.min_ns.unwrap() >= 40_000_000, "{service:?}");
+    assert!(service.max_ns.unwrap() < 400_000_000, "{service:?}");
+}
+
+#[test]
+fn responses_of_every_kind_may_lie_in_one_read() {
+    let chunked: &[u8] =
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n";
+    let interim: &[u8] =
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    let server = Server::start(move |number, stream| {
+        let bytes = [OK, chunked, interim, OK][number as usize % 4];
+        // In halves, so that reads end anywhere.
+        let (first, second) = bytes.split_at(bytes.len() / 2);
+        stream.write_all(first).is_ok() && stream.write_all(second).is_ok()
+    });
+    let load = load(&server, &ahead(3000, 8));
+    all_succeed(&load, 3000);
+    assert_eq!(load.bytes.body, Some(6000));
+}
+
+#[test]
+fn those_behind_an_announced_close_are_sent_once_more() {
+    let close: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
+    // Every tenth response is the last of its connection.
+    let server = Server::start(move |number, stream| {
+        if number.is_multiple_of(10) {
+            let _ = stream.write_all(close);
+            return false;
+        }
+        stream.write_all(OK).is_ok()
+    });
+    let mut spec = ahead(200, 4);
+    spec.connections = 1;
+    let control = Control::new(1, Cancel::new(), |_, _| {});
+    let load = load_with(server.address, &spec, &control);
+    all_succeed(&load, 200);
+    assert!(load.connections.retried >= 30, "{load:?}");
+    assert_eq!(load.connections.closed_by_server, 20);
+    // The server answers what it reads; what lay behind a close it did not read.
+    assert_eq!(server.requests.load(Ordering::Relaxed), 201);
+}
+
+#[test]
+fn a_close_that_is_not_announced_is_met_with_one_more_try() {
+    let server = Server::start(move |number, stream| {
+        stream.write_all(OK).is_ok() && !number.is_multiple_of(10)
+    });
+    let mut spec = ahead(200, 4);
+    spec.connections = 1;
+    let control = Control::new(1, Cancel::new(), |_, _| {});
+    let load = load_with(server.address, &spec, &control);
+    all_succeed(&load, 200);
+    assert!(load.connections.retried >= 20, "{load:?}");
+}
+
+#[test]
+fn what_breaks_a_connection_fails_all_that_it_carried() {
+    for (bytes, kind) in [
+        (b"nonsense\r\n\r\n".as_slice(), ErrorKind::BadHead),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok",
+            ErrorKind::ShortBody,
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
+            ErrorKind::BadChunk,
+        ),
+    ] {
+        let server = after_first(bytes, false);
+        let control = Control::new(2, Cancel::new(), |_, _| {});
+        let load = load_with(server.address, &ahead(64, 4), &control);
+        all_fail(&load, 64, kind);
+    }
+}
+
+#[test]
+fn a_wrong_response_fails_only_its_own_request() {
+    let server = Server::start(|number, stream| {
+        let wrong = number > 1 && number.is_multiple_of(5);
+        let answer = if wrong {
+            b"HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\nno".as_slice()
+        } else {
+            OK
+        };
+        stream.write_all(answer).is_ok()
+    });
+    let load = load(&server, &ahead(500, 8));
+    assert_eq!(load.errors.get(&ErrorKind::Status), Some(&100), "{load:?}");
+    assert_eq!(load.counts.succeeded, 400);
+    assert_eq!(load.connections.reconnects, 0);
+}
+
+#[test]
+fn two_responses_for_one_request_are_never_all_taken_for_good() {
+    let server = Server::start(|number, stream| {
+        let times = if number == 1 { 1 } else { 2 };
+        stream.write_all(&OK.repeat(times)).is_ok()
+    });
+    let control = Control::new(1, Cancel::new(), |_, _| {});
+    let load = load_with(server.address, &ahead(100, 4), &control);
+    let unasked = load.errors.get(&ErrorKind::UnaskedBytes).copied();
+    assert!(
+        unasked.unwrap_or(0) + load.connections.surplus > 0,
+        "{load:?}"
+    );
+}
+
+#[test]
+fn a_time_out_fails_what_waits_behind_it() {
+    let server = Server::start(|number, stream| number > 1 || stream.write_all(OK).is_ok());
+    let mut spec = ahead(12, 4);
+    spec.timeout = Duration::from_millis(200);
+    spec.connections = 1;
+    let load = load(&server, &spec);
+    assert_eq!(load.counts.timed_out, 12, "{load:?}");
+}
+
+#[test]
+fn a_stopped_load_counts_all_in_flight_as_unfinished() {
+    let server = Server::start(|number, stream| number > 1 || stream.write_all(OK).is_ok());
+    let mut spec = ahead(1000, 4);
+    spec.connections = 2;
+    let cancel = Cancel::new();
+    let requests = Arc::clone(&server.requests);
+    let stop = cancel.clone();
+    let stopper = thread::spawn(move || {
+        while requests.load(Ordering::Relaxed) < 9 {
+            thread::yield_now();
+        }
+        stop.cancel();
+    });
+    let load = load_with(server.address, &spec, &Control::new(2, cancel, |_, _| {}));
+    stopper.join().unwrap();
+    assert_eq!(load.counts.unfinished, 8, "{load:?}");
+}
+
+#[test]
+fn a_dead_server_fails_what_is_ahead_too() {
+    let server = Server::start(|number, stream| number == 1 && stream.write_all(OK).is_ok());
+    let load = load_with(
+        server.address,
+        &ahead(40, 4),
+        &Control::new(1, Cancel::new(), |_, _| {}),
+    );
+    assert_eq!(load.counts.succeeded, 0);
+    assert_eq!(load.counts.failed, 40, "{load:?}");
+}
+
+#[test]
+fn the_laws_hold_with_several_in_flight() {
+    let server = always(OK, true);
+    let mut spec = spec(Amount::Duration(Duration::from_millis(500)));
+    spec.pipelining = 8;
+    let load = load(&server, &spec);
+    assert!(load.counts.succeeded > 100);
+    assert_eq!(validity(&load, &spec, 0.001), Vec::<String>::new());
+    // Without the depth the same figures would contradict each other.
+    spec.pipelining = 1;
+    assert!(validity(&load, &spec, 0.001)[0].contains("Little"));
 }

@@ -74,7 +74,7 @@ fn at_rate(rate: f64, milliseconds: u64) -> LoadSpec {
 
 fn load_with(server: SocketAddr, spec: &LoadSpec, control: &Control) -> Load {
     let target = Target::new(server, server.to_string(), false).unwrap();
-    let job = Job::new(spec, &Fill::default(), &target).unwrap().seeded(3);
+    let job = Job::new(spec, &Fill::default(), &target).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

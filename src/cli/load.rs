@@ -45,6 +45,9 @@ pub(super) struct LoadArgs {
     /// Connections, each with one request in flight
     #[arg(short, long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
+    /// Requests that a connection sends ahead of their responses; 1 waits for each
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), conflicts_with = "no_keep_alive")]
+    pipelining: u32,
     /// How long the load lasts [default: 10s]
     #[arg(short, long, value_parser = duration, value_name = "TIME", conflicts_with = "requests")]
     duration: Option<Duration>,
@@ -135,6 +138,7 @@ impl LoadArgs {
             warmup: self.warmup,
             timeout: self.timeout,
             keep_alive: !self.no_keep_alive,
+            pipelining: self.pipelining,
             ..LoadSpec::default()
         };
         spec.expect.status = self.status;

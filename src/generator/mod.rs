@@ -58,6 +58,20 @@ pub fn cannot(name: &str, work: &LoadSpec) -> Option<Vec<String>> {
     if !path.starts_with('/') {
         what.push("it asks for paths alone, which begin with a slash".to_owned());
     }
+    let asked = [
+        (
+            !work.mix.is_empty(),
+            "it sends one request, and a mix is asked for",
+        ),
+        (
+            work.request.body_file.is_some(),
+            "it is given no body from a file",
+        ),
+        (work.varies(), "it sends the same request each time"),
+        (work.pipelining > 1, "it is given no requests to send ahead"),
+    ];
+    let asked = asked.into_iter().filter(|(asked, _)| *asked);
+    what.extend(asked.map(|(_, what)| what.to_owned()));
     what.extend(adapter.cannot(work).into_iter().map(str::to_owned));
     Some(what)
 }

@@ -187,6 +187,11 @@ impl Checker {
         }
     }
 
+    /// Holds the next response to something else.
+    pub fn hold_to(&mut self, against: &Arc<Reference>) {
+        self.against = Arc::clone(against);
+    }
+
     /// The status of the response that is being read; 0 before its head.
     pub fn status(&self) -> u16 {
         self.status

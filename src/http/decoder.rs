@@ -115,6 +115,11 @@ impl Decoder {
         self.reusable = false;
     }
 
+    /// From the next response on, whether they answer HEAD.
+    pub fn set_head_request(&mut self, head_request: bool) {
+        self.head_request = head_request;
+    }
+
     /// Interim responses that have come before the final one.
     pub fn interim(&self) -> u8 {
         self.interim

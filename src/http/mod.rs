@@ -17,4 +17,4 @@ pub use coding::{Coding, CodingError};
 pub use decoder::{Decoder, Ending, ProtocolError, Sink, Step};
 pub use exchange::{Exchange, ExchangeError, exchange};
 pub use head::{Framing, Head, MAX_HEAD, MAX_HEADERS};
-pub use request::{Request, RequestError};
+pub use request::{HeadPart, Request, RequestError};

@@ -22,6 +22,19 @@ pub struct Request<'a> {
     pub keep_alive: bool,
 }
 
+/// A part of a request's head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeadPart<'a> {
+    /// These characters.
+    Text(&'a str),
+    /// The request target.
+    Target,
+    /// The value of the header with this index.
+    Value(usize),
+    /// The size of the body in bytes, in digits.
+    Length,
+}
+
 /// Why a request can't be sent as it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequestError {
@@ -92,33 +105,49 @@ impl std::error::Error for RequestError {}
 impl Request<'_> {
     /// The bytes to write.
     pub fn to_bytes(&self) -> Result<Vec<u8>, RequestError> {
+        let body = self.body.unwrap_or_default();
+        let mut out = Vec::with_capacity(256 + body.len());
+        self.head(|part| match part {
+            HeadPart::Text(text) => out.extend_from_slice(text.as_bytes()),
+            HeadPart::Target => out.extend_from_slice(self.target.as_bytes()),
+            HeadPart::Value(index) => out.extend_from_slice(self.headers[index].1.as_bytes()),
+            HeadPart::Length => out.extend_from_slice(body.len().to_string().as_bytes()),
+        })?;
+        out.extend_from_slice(body);
+        Ok(out)
+    }
+
+    /// Tells the head part by part, for whoever sends it with other targets, values or lengths than those given here.
+    pub fn head(&self, mut tell: impl FnMut(HeadPart<'_>)) -> Result<(), RequestError> {
         self.check_line()?;
         self.check_headers()?;
-        let mut out = Vec::with_capacity(256 + self.body.map_or(0, <[u8]>::len));
-        let mut line = |parts: &[&str]| {
+        let mut line = |parts: &[HeadPart<'_>]| {
             for part in parts {
-                out.extend_from_slice(part.as_bytes());
+                tell(*part);
             }
-            out.extend_from_slice(b"\r\n");
+            tell(HeadPart::Text("\r\n"));
         };
-        line(&[self.method, " ", self.target, " HTTP/1.1"]);
+        let text = HeadPart::Text;
+        line(&[
+            text(self.method),
+            text(" "),
+            HeadPart::Target,
+            text(" HTTP/1.1"),
+        ]);
         if !self.has("host") {
-            line(&["Host: ", self.authority]);
+            line(&[text("Host: "), text(self.authority)]);
         }
-        for (name, value) in self.headers {
-            line(&[name, ": ", value]);
+        for (index, (name, _)) in self.headers.iter().enumerate() {
+            line(&[text(name), text(": "), HeadPart::Value(index)]);
         }
-        if let Some(body) = self.body
-            && !self.has("content-length")
-        {
-            line(&["Content-Length: ", &body.len().to_string()]);
+        if self.body.is_some() && !self.has("content-length") {
+            line(&[text("Content-Length: "), HeadPart::Length]);
         }
         if !self.keep_alive && !self.has("connection") {
-            line(&["Connection: close"]);
+            line(&[text("Connection: close")]);
         }
         line(&[]);
-        out.extend_from_slice(self.body.unwrap_or_default());
-        Ok(out)
+        Ok(())
     }
 
     fn has(&self, name: &str) -> bool {

@@ -28,6 +28,24 @@ impl From<ProtocolError> for Cause {
 }
 
 impl Cause {
+    /// The same for another request that the same thing befell.
+    pub(super) fn again(&self) -> Self {
+        let same = |error: &io::Error| {
+            let number = error.raw_os_error();
+            number.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
+        };
+        match self {
+            Self::Connect(error) => Self::Connect(same(error)),
+            Self::ConnectTimeout => Self::ConnectTimeout,
+            Self::Write(error) => Self::Write(same(error)),
+            Self::Read(error) => Self::Read(same(error)),
+            Self::Protocol(error) => Self::Protocol(*error),
+            Self::Timeout => Self::Timeout,
+            Self::Fault(fault) => Self::Fault(*fault),
+            Self::Stopped => Self::Stopped,
+        }
+    }
+
     /// The kind that it counts as.
     pub(super) fn kind(&self) -> ErrorKind {
         match self {

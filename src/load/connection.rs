@@ -2,13 +2,19 @@
 //! another, and is opened anew when it broke or the server closed it. It never waits: [`Connection::step`]
 //! goes as far as the socket lets it, and is called again when the thread's [`Poller`] has seen something.
 
+mod pipeline;
+
+pub(super) use pipeline::Pipeline;
+
 use super::cause::Cause;
 use super::dial::{Dialer, established};
 use super::job::Job;
 use super::known::Known;
 use super::poller::{Poller, Seen};
 use super::recorder::Recorder;
+use super::request::Room;
 use super::schedule::Due;
+use super::urn::Urn;
 use crate::http::{Checker, Decoder, Ending, ProtocolError, Reference, Step};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -26,13 +32,16 @@ const MOST_READS: usize = 16;
 /// What the connections of one thread share.
 pub(super) struct Shared {
     pub(super) job: Job,
-    pub(super) reference: Arc<Reference>,
+    /// What the responses to each request are held against.
+    pub(super) references: Vec<Arc<Reference>>,
+    pub(super) urn: Urn,
     pub(super) recorder: Recorder,
     pub(super) poller: Poller,
     pub(super) dialer: Dialer,
     /// What is read; one buffer serves all connections.
     pub(super) buffer: Vec<u8>,
-    pub(super) known: Known,
+    /// Of each request.
+    pub(super) known: Vec<Known>,
 }
 
 /// What a connection is at.
@@ -78,6 +87,10 @@ pub(super) struct Connection {
     /// Whether there was a socket before.
     opened: bool,
     asking: Option<Asking>,
+    /// Which of the load's requests it is at.
+    which: usize,
+    /// The bytes of that one, where they are its own.
+    room: Room,
     decoder: Decoder,
     checker: Checker,
     /// Bytes of the request that are written.
@@ -101,8 +114,10 @@ impl Connection {
             served: false,
             opened: false,
             asking: None,
-            decoder: Decoder::new(shared.job.head_request),
-            checker: Checker::new(Arc::clone(&shared.reference)),
+            which: 0,
+            room: Room::default(),
+            decoder: Decoder::new(shared.job.requests[0].head_request),
+            checker: Checker::new(Arc::clone(&shared.references[0])),
             written: 0,
             write_error: None,
             fresh: None,
@@ -114,9 +129,10 @@ impl Connection {
         self.phase
     }
 
-    /// Whether it is at a request. While a connection is opened before the load it is not.
-    pub(super) fn is_asked(&self) -> bool {
-        self.asking.is_some()
+    /// When the request was begun that it is at. While a connection is opened before the load it is at none.
+    #[inline]
+    pub(super) fn begun(&self) -> Option<Instant> {
+        self.asking.map(|asking| asking.begun)
     }
 
     /// Whether it has stopped reading for the sake of the others. No event will say that there is more.
@@ -151,7 +167,15 @@ impl Connection {
     }
 
     /// Takes on a request, begun at `begun`; in an open loop it was `due` before.
-    pub(super) fn ask(&mut self, begun: Instant, due: Option<Due>) {
+    pub(super) fn ask(&mut self, begun: Instant, due: Option<Due>, shared: &mut Shared) {
+        let which = shared.urn.draw();
+        let request = &shared.job.requests[which];
+        if which != self.which {
+            self.which = which;
+            self.decoder.set_head_request(request.head_request);
+            self.checker.hold_to(&shared.references[which]);
+        }
+        request.make(&mut self.room, &shared.job.numbers);
         self.checker.reset();
         self.phase = Phase::Asked;
         self.asking = Some(Asking {
@@ -222,6 +246,7 @@ impl Connection {
             return;
         };
         let recorder = &mut shared.recorder;
+        recorder.which = self.which;
         recorder.status(self.checker.status());
         if let Some(due) = asking.due {
             recorder.paced_ended(due, now);
@@ -234,7 +259,7 @@ impl Connection {
             }
             Err(Cause::Stopped) => recorder.unfinished(now - asking.begun),
             Err(cause) => {
-                let (job, expect) = (&shared.job, &shared.reference.expect);
+                let (job, expect) = (&shared.job, &shared.references[self.which].expect);
                 let explain = || cause.explain(job, expect, shared.dialer.address());
                 recorder.failure(cause.kind(), asking.written, now, explain);
             }
@@ -340,7 +365,7 @@ impl Connection {
         if !ending.reusable && keep_alive {
             shared.recorder.closed_by_server();
         }
-        let whole = self.written == shared.job.request.len();
+        let whole = self.unwritten(shared).is_empty();
         let fresh = self.fresh.take().filter(|_| ending.reusable);
         if !(ending.reusable && keep_alive && whole) {
             self.close();
@@ -349,9 +374,7 @@ impl Connection {
         checker.verdict().map_err(Cause::Fault)?;
         if let Some(size) = fresh.filter(|_| checker.is_final()) {
             let bytes = &shared.buffer[..size];
-            shared
-                .known
-                .learn(bytes, checker.status(), checker.body_bytes());
+            shared.known[self.which].learn(bytes, checker.status(), checker.body_bytes());
         }
         Ok(())
     }
@@ -390,8 +413,8 @@ impl Connection {
             shared.recorder.bytes.received += size as u64;
             let input = &shared.buffer[..size];
             let whole = !self.decoder.began();
-            if whole && shared.known.is(input) {
-                let known = &shared.known;
+            let known = &shared.known[self.which];
+            if whole && known.is(input) {
                 self.checker.repeat(known.status, known.body_bytes);
                 return Some(Ok(Ending {
                     consumed: size,
@@ -411,13 +434,22 @@ impl Connection {
         None
     }
 
+    /// What is left to be written of the request.
+    fn unwritten<'s>(&'s self, shared: &'s Shared) -> &'s [u8] {
+        shared.job.requests[self.which].unwritten(&self.room, self.written)
+    }
+
     fn write(&mut self, shared: &mut Shared) {
         let Some(socket) = &self.socket else {
             return;
         };
-        let request = &shared.job.request;
-        while self.written < request.len() && self.write_error.is_none() && self.writable {
-            match send(socket, &request[self.written..], SendFlags::NOSIGNAL) {
+        let request = &shared.job.requests[self.which];
+        while self.write_error.is_none() && self.writable {
+            let rest = request.unwritten(&self.room, self.written);
+            if rest.is_empty() {
+                return;
+            }
+            match send(socket, rest, SendFlags::NOSIGNAL) {
                 Ok(size) => {
                     self.written += size;
                     shared.recorder.bytes.sent += size as u64;

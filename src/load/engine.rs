@@ -4,6 +4,7 @@ use super::control::{Control, LoadPhase};
 use super::job::{Job, Target};
 use super::poller::Waker;
 use super::recorder::Recorder;
+use super::request::Prepared;
 use super::tickets::Tickets;
 use super::verify::Verified;
 use super::worker::{Duty, Event, Order, work};
@@ -60,8 +61,10 @@ pub fn run(
     };
     let recorder = recorder?.ok_or(LoadError::NoConnections)?;
     let mut load = recorder.finish(planned, job.connections, crew.size);
-    load.bytes.body_wire = Some(verified.wire_size());
-    load.bytes.body_decoded = verified.decoded_size();
+    if job.requests.iter().all(Prepared::is_fixed) && job.requests.len() == 1 {
+        load.bytes.body_wire = Some(verified.wire_size());
+        load.bytes.body_decoded = verified.decoded_size();
+    }
     control.enter(LoadPhase::Done, Instant::now());
     Ok(load)
 }
@@ -116,7 +119,7 @@ impl Crew {
                 thread,
                 connections,
                 job: job.clone(),
-                reference: Arc::clone(&verified.reference),
+                references: verified.references.clone(),
                 address: target.address(),
                 schedule: schedule.clone().map(|schedule| (schedule, size)),
                 tickets: tickets.clone(),

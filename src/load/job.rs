@@ -1,10 +1,12 @@
-//! What is sent to whom: a load's spec with its symbols filled in and its request made into bytes.
+//! What is sent to whom: a load's spec with its symbols filled in and its requests made into bytes.
 
+use super::files::Files;
+use super::request::{JobError, Numbers, Prepared, With};
 use super::schedule::Schedule;
-use crate::http::{Expectation, Request, RequestError};
 use crate::spec::{Amount, Fill, LoadSpec};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The server that is loaded.
@@ -69,12 +71,16 @@ pub fn allowed(address: IpAddr, allow_public: bool) -> bool {
 }
 
 /// A load, ready to be sent.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Job {
-    pub(super) request: Vec<u8>,
-    pub(super) head_request: bool,
-    pub(super) expect: Expectation,
+    /// What is sent: one request, or those of a mix.
+    pub(super) requests: Arc<[Prepared]>,
+    pub(super) numbers: Arc<Numbers>,
+    /// What the order of a mix follows from.
+    pub(super) seed: u64,
     pub(super) connections: u32,
+    /// Requests in flight on each connection.
+    pub(super) pipelining: u32,
     pub(super) amount: Amount,
     pub(super) warmup: Duration,
     pub(super) timeout: Duration,
@@ -97,17 +103,8 @@ impl Job {
     #[must_use]
     pub fn paced_as(self, work: &LoadSpec) -> Self {
         Self {
-            schedule: Schedule::of(work, 0),
+            schedule: Schedule::of(work, self.seed),
             amount: work.amount,
-            ..self
-        }
-    }
-
-    /// The same load; what is random in it is drawn from this seed.
-    #[must_use]
-    pub fn seeded(self, seed: u64) -> Self {
-        Self {
-            schedule: self.schedule.map(|schedule| schedule.seeded(seed)),
             ..self
         }
     }
@@ -121,45 +118,56 @@ impl Job {
         }
     }
 
-    /// Fills the symbols in and makes the request's bytes.
-    pub fn new(spec: &LoadSpec, fill: &Fill, target: &Target) -> Result<Self, RequestError> {
-        let headers: Vec<(String, String)> = spec
-            .request
-            .headers
-            .iter()
-            .map(|(name, value)| (name.clone(), value.fill(fill)))
-            .collect();
-        let body = spec.request.body.as_ref().map(|body| body.fill(fill));
-        let request = Request {
-            method: &spec.request.method,
-            target: &spec.request.path.fill(fill),
-            headers: &headers,
-            body: body.as_deref().map(str::as_bytes),
+    /// Fills the symbols in and makes the request's bytes. For loads that need no files; chance begins at 0.
+    pub fn new(spec: &LoadSpec, fill: &Fill, target: &Target) -> Result<Self, JobError> {
+        Self::with(spec, fill, target, &Files::default(), 0)
+    }
+
+    /// The same, with the suite's files, and with what chance follows from.
+    pub fn with(
+        spec: &LoadSpec,
+        fill: &Fill,
+        target: &Target,
+        files: &Files,
+        seed: u64,
+    ) -> Result<Self, JobError> {
+        let with = With {
+            fill,
             authority: &target.authority,
             keep_alive: spec.keep_alive,
+            files,
+        };
+        let mut requests = Vec::new();
+        for one in &spec.mix {
+            requests.push(Prepared::of_mix(one, &with)?);
         }
-        .to_bytes()?;
-        let expect = &spec.expect;
+        if requests.is_empty() {
+            requests.push(Prepared::single(&spec.request, &spec.expect, &with)?);
+        }
+        tell_apart(&mut requests);
         Ok(Self {
-            request,
-            head_request: spec.request.method == "HEAD",
-            expect: Expectation {
-                status: expect.status,
-                headers: expect.headers.clone(),
-                no_headers: expect.no_headers.clone(),
-                body: expect.body.as_ref().map(|body| body.as_bytes().to_vec()),
-                contains: expect
-                    .contains
-                    .as_ref()
-                    .map(|text| text.as_bytes().to_vec()),
-                min_size: expect.min_size,
-            },
+            requests: requests.into(),
+            numbers: Arc::new(Numbers::new(seed)),
+            seed,
             connections: spec.connections,
+            pipelining: spec.pipelining.max(1),
             amount: spec.amount,
             warmup: spec.warmup,
             timeout: spec.timeout,
             keep_alive: spec.keep_alive,
-            schedule: Schedule::of(spec, 0),
+            schedule: Schedule::of(spec, seed),
         })
+    }
+}
+
+/// Numbers the requests that are called alike.
+fn tell_apart(requests: &mut [Prepared]) {
+    let names: Vec<String> = requests.iter().map(|one| one.name.clone()).collect();
+    for (index, one) in requests.iter_mut().enumerate() {
+        let before = names[..index].iter().filter(|name| **name == one.name);
+        let before = before.count();
+        if before > 0 {
+            one.name = format!("{} ({})", one.name, before + 1);
+        }
     }
 }

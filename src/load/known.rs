@@ -20,6 +20,12 @@ impl Known {
         !bytes.is_empty() && self.bytes == bytes
     }
 
+    /// Whether these bytes begin with that response; its size. Its framing says where it ends, so what follows is another one.
+    pub(super) fn begins(&self, bytes: &[u8]) -> Option<usize> {
+        let size = self.bytes.len();
+        (size > 0 && bytes.starts_with(&self.bytes)).then_some(size)
+    }
+
     /// Keeps a response after which its connection can be used again.
     pub(super) fn learn(&mut self, bytes: &[u8], status: u16, body_bytes: u64) {
         if bytes.len() > LONGEST {

@@ -1,5 +1,5 @@
 //! The built-in load generator, a closed loop over HTTP/1.1: a number of connections, each with one
-//! request in flight. [`verify`] checks the first response whole; [`run`] opens the connections,
+//! request in flight, or `pipelining` of them. [`verify`] checks the first response to each request whole; [`run`] opens the connections,
 //! warms up, measures and drains, and gives a [`crate::record::Load`] in which every request that was begun
 //! is counted exactly once. Latency is service time: first byte written to last byte read.
 
@@ -9,18 +9,25 @@ mod control;
 mod deadlines;
 mod dial;
 mod engine;
+mod files;
 mod job;
 mod known;
+mod lane;
 mod open;
 mod paced;
 mod poller;
 mod recorder;
+mod request;
 mod schedule;
+mod share;
 mod tickets;
+mod urn;
 mod verify;
 mod worker;
 
 pub use control::{Cancel, Control, LoadPhase, Progress};
 pub use engine::{LoadError, run};
+pub use files::{Files, FilesError};
 pub use job::{Job, Target, TargetError, allowed};
+pub use request::JobError;
 pub use verify::{Verified, VerifyError, answer, ask, unasked, verify};

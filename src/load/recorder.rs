@@ -2,7 +2,9 @@
 //! here is shared between threads, and recording allocates nothing but the first example of an error.
 
 use super::paced::Paced;
+use super::request::Prepared;
 use super::schedule::Due;
+use super::share::Share;
 use crate::record::{ByteCounts, Connections, Counts, ErrorKind, Histogram, Load};
 use hdrhistogram::Histogram as Hdr;
 use std::collections::BTreeMap;
@@ -68,6 +70,10 @@ pub(super) struct Recorder {
     /// Bytes of the bodies of successes.
     body: u64,
     pub(super) connections: Connections,
+    /// Of each request, where there are several.
+    shares: Vec<Share>,
+    /// Which of them the next outcome is of.
+    pub(super) which: usize,
     service: Series,
     failed: Series,
     connect: Series,
@@ -88,7 +94,12 @@ pub(super) struct Recorder {
 impl Recorder {
     /// A recorder for requests that end within `timeout`. With a known number of seconds, successes
     /// of the drain are in none of them, so that a drain does not look like a slow second.
-    pub(super) fn new(timeout: Duration, seconds: Option<usize>, paced: Option<Paced>) -> Self {
+    pub(super) fn new(
+        timeout: Duration,
+        seconds: Option<usize>,
+        requests: &[Prepared],
+        paced: Option<Paced>,
+    ) -> Self {
         // A request whose time is over is noticed a little later.
         let longest = timeout * 2 + Duration::from_secs(1);
         Self {
@@ -101,6 +112,8 @@ impl Recorder {
             bytes: ByteCounts::default(),
             body: 0,
             connections: Connections::default(),
+            shares: Share::of(requests, longest),
+            which: 0,
             service: Series::new(longest),
             failed: Series::new(longest),
             connect: Series::new(longest),
@@ -135,6 +148,13 @@ impl Recorder {
         self.connections.opened += 1;
         self.connections.reconnects += u64::from(self.measuring && replaces);
         if self.measuring && waited {
+            self.connecting += took;
+        }
+    }
+
+    /// One more request has waited so long for a connection.
+    pub(super) fn waited(&mut self, took: Duration) {
+        if self.measuring {
             self.connecting += took;
         }
     }
@@ -178,6 +198,9 @@ impl Recorder {
         self.counts.succeeded += 1;
         self.body += body;
         self.service.record(now - written);
+        if let Some(share) = self.shares.get_mut(self.which) {
+            share.success(nanos(now - written).max(1));
+        }
         self.last_end = now - self.start;
         let second = self.last_end.as_secs() as usize;
         if self.seconds.is_some_and(|limit| second >= limit) {
@@ -200,6 +223,9 @@ impl Recorder {
         if !self.measuring {
             self.warmup_requests += 1;
             return;
+        }
+        if let Some(share) = self.shares.get_mut(self.which) {
+            share.failure(kind);
         }
         if kind == ErrorKind::Timeout {
             self.counts.timed_out += 1;
@@ -225,6 +251,9 @@ impl Recorder {
             return;
         }
         self.counts.unfinished += 1;
+        if let Some(share) = self.shares.get_mut(self.which) {
+            share.unfinished();
+        }
         if self.ages.len() < MAX_AGES {
             self.ages.push(nanos(age));
         }
@@ -273,6 +302,9 @@ impl Recorder {
         self.connections.retried += other.connections.retried;
         self.connections.closed_by_server += other.connections.closed_by_server;
         self.connections.surplus += other.connections.surplus;
+        for (share, theirs) in self.shares.iter_mut().zip(other.shares) {
+            share.merge(theirs);
+        }
         self.service.merge(&other.service);
         self.failed.merge(&other.failed);
         self.connect.merge(&other.connect);
@@ -345,6 +377,7 @@ impl Recorder {
             unfinished_ages_ns: self.ages,
             warmup_requests: self.warmup_requests,
             rounds: Vec::new(),
+            shares: self.shares.into_iter().map(Share::finish).collect(),
         }
     }
 }

@@ -74,11 +74,6 @@ impl Schedule {
         })
     }
 
-    /// The same, with Poisson arrivals drawn from another seed.
-    pub(super) fn seeded(self, seed: u64) -> Self {
-        Self { seed, ..self }
-    }
-
     /// When it ends, from its beginning; none where its last request ends it.
     pub(super) fn ends(&self) -> Option<Duration> {
         self.limit.is_none().then(|| self.length())

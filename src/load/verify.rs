@@ -2,7 +2,10 @@
 
 use super::dial::connect;
 use super::job::{Job, Target};
-use crate::http::{BodyFault, CodingError, Exchange, ExchangeError, Fault, Reference, exchange};
+use super::request::Prepared;
+use crate::http::{
+    BodyFault, CodingError, Exchange, ExchangeError, Expectation, Fault, Reference, exchange,
+};
 use crate::record::Answer;
 use crate::units::show_duration;
 use std::fmt;
@@ -15,14 +18,17 @@ use tokio::net::TcpStream;
 
 /// The largest body that is verified, in bytes.
 const MAX_BODY: u64 = 64 * 1024 * 1024;
+/// The most paths of a file that are asked for before the load.
+const SAMPLES: usize = 8;
 /// How long bytes that nothing asked for are waited for.
 const LISTEN: Duration = Duration::from_millis(50);
 
 /// A response that is as expected, against which those of the load are checked.
 #[derive(Debug, Clone)]
 pub struct Verified {
-    pub(super) reference: Arc<Reference>,
-    /// The whole response.
+    /// What the responses to each request are held against.
+    pub(super) references: Vec<Arc<Reference>>,
+    /// The whole response to the first request.
     pub response: Exchange,
 }
 
@@ -44,7 +50,9 @@ impl Verified {
             Ok(body) => body.clone(),
             Err(error) => return Err(VerifyError::Coding(error.clone())),
         };
-        Arc::make_mut(&mut self.reference).expect.body = Some(body);
+        if let Some(first) = self.references.first_mut() {
+            Arc::make_mut(first).expect.body = Some(body);
+        }
         Ok(self)
     }
 }
@@ -74,6 +82,15 @@ pub enum VerifyError {
         /// The beginning of the body.
         body: String,
     },
+    /// There is nothing to send.
+    Nothing,
+    /// One request of a mix.
+    Of {
+        /// What it is called.
+        request: String,
+        /// What became of it.
+        error: Box<Self>,
+    },
 }
 
 impl fmt::Display for VerifyError {
@@ -85,6 +102,8 @@ impl fmt::Display for VerifyError {
                 "the first request had no whole response within {}",
                 show_duration(*timeout)
             ),
+            Self::Nothing => f.write_str("there is no request"),
+            Self::Of { request, error } => write!(f, "{request}: {error}"),
             Self::Exchange(error) => write!(f, "the first request failed: {error}"),
             Self::Coding(error) => write!(
                 f,
@@ -108,24 +127,52 @@ impl fmt::Display for VerifyError {
 
 impl std::error::Error for VerifyError {}
 
-/// Sends the job's request once, on a connection of its own, and checks the response whole.
+/// Sends each request of the job once, on a connection of its own, and checks the responses whole. Of a file of paths it
+/// asks for some, its first among them.
 pub async fn verify(job: &Job, target: &Target) -> Result<Verified, VerifyError> {
-    let response = ask(job, target).await?;
-    check(job, &response)?;
-    Ok(Verified {
-        reference: Arc::new(Reference {
-            expect: job.expect.clone(),
+    let mut references = Vec::new();
+    let mut first = None;
+    for one in job.requests.iter() {
+        let response = verified(one, job, target).await.map_err(|error| {
+            if job.requests.len() == 1 {
+                return error;
+            }
+            VerifyError::Of {
+                request: one.name.clone(),
+                error: Box::new(error),
+            }
+        })?;
+        references.push(Arc::new(Reference {
+            expect: one.expect.clone(),
             wire: response.wire.clone(),
             coding: response.coding.clone(),
+        }));
+        first.get_or_insert(response);
+    }
+    match first {
+        Some(response) => Ok(Verified {
+            references,
+            response,
         }),
-        response,
-    })
+        None => Err(VerifyError::Nothing),
+    }
+}
+
+/// Gives the response to the first sample of a request.
+async fn verified(one: &Prepared, job: &Job, target: &Target) -> Result<Exchange, VerifyError> {
+    let mut first = None;
+    for bytes in one.samples(SAMPLES, &job.numbers) {
+        let response = asked(&bytes, one, job, target).await?.0;
+        check(&one.expect, &response)?;
+        first.get_or_insert(response);
+    }
+    first.ok_or(VerifyError::Nothing)
 }
 
 /// How many bytes come unasked after the response to the job's request, on a connection of its own. A
 /// generator that does not look counts them as the answer to the next one.
 pub async fn unasked(job: &Job, target: &Target) -> Result<usize, VerifyError> {
-    let (response, mut stream) = asked(job, target).await?;
+    let (response, mut stream) = ask_first(job, target).await?;
     if !response.reusable {
         return Ok(0);
     }
@@ -134,18 +181,29 @@ pub async fn unasked(job: &Job, target: &Target) -> Result<usize, VerifyError> {
     Ok(read.ok().and_then(Result::ok).unwrap_or(0))
 }
 
-/// Sends the job's request once, on a connection of its own. The response may be any.
+/// Sends the job's first request once, on a connection of its own. The response may be any.
 pub async fn ask(job: &Job, target: &Target) -> Result<Exchange, VerifyError> {
-    Ok(asked(job, target).await?.0)
+    Ok(ask_first(job, target).await?.0)
 }
 
-async fn asked(job: &Job, target: &Target) -> Result<(Exchange, TcpStream), VerifyError> {
+async fn ask_first(job: &Job, target: &Target) -> Result<(Exchange, TcpStream), VerifyError> {
+    let first = job.requests.first().ok_or(VerifyError::Nothing)?;
+    let bytes = first.samples(1, &job.numbers);
+    asked(&bytes[0], first, job, target).await
+}
+
+async fn asked(
+    bytes: &[u8],
+    one: &Prepared,
+    job: &Job,
+    target: &Target,
+) -> Result<(Exchange, TcpStream), VerifyError> {
     let address = target.address();
     let work = async {
         let mut stream = connect(address)
             .await
             .map_err(|error| VerifyError::Connect(address, error))?;
-        let response = exchange(&mut stream, &job.request, job.head_request, MAX_BODY)
+        let response = exchange(&mut stream, bytes, one.head_request, MAX_BODY)
             .await
             .map_err(VerifyError::Exchange)?;
         Ok((response, stream))
@@ -165,8 +223,7 @@ pub fn answer(response: &Exchange) -> Answer<'_> {
     }
 }
 
-fn check(job: &Job, response: &Exchange) -> Result<(), VerifyError> {
-    let expect = &job.expect;
+fn check(expect: &Expectation, response: &Exchange) -> Result<(), VerifyError> {
     if response.status != expect.status {
         return Err(VerifyError::Status {
             got: response.status,

@@ -3,18 +3,21 @@
 //! its connections rest.
 
 use super::cause::Cause;
-use super::connection::{Connection, Phase, Shared};
+use super::connection::{Connection, Phase, Pipeline, Shared};
 use super::control::{Cancel, Progress};
 use super::deadlines::Deadlines;
 use super::dial::Dialer;
 use super::job::Job;
 use super::known::Known;
+use super::lane::Lane;
 use super::open::{Open, Taken, exactly};
 use super::paced::Paced;
 use super::poller::{Poller, Waker};
 use super::recorder::Recorder;
+use super::request::mix;
 use super::schedule::Schedule;
 use super::tickets::{Hand, Ticket, Tickets};
+use super::urn::Urn;
 use crate::http::Reference;
 use rustix::thread::set_current_timer_slack;
 use rustix::time::{ClockId, clock_gettime};
@@ -60,7 +63,8 @@ pub(super) struct Duty {
     pub(super) thread: usize,
     pub(super) connections: usize,
     pub(super) job: Job,
-    pub(super) reference: Arc<Reference>,
+    /// What the responses to each request are held against.
+    pub(super) references: Vec<Arc<Reference>>,
     pub(super) address: SocketAddr,
     /// Of an open loop, and how many threads share it.
     pub(super) schedule: Option<(Schedule, usize)>,
@@ -75,15 +79,17 @@ pub(super) struct Duty {
 
 /// The life of a generator thread; gives what it counted.
 pub(super) fn work(duty: Duty) -> Result<Recorder, String> {
-    let mut worker = Worker::new(duty)?;
-    worker.live()?;
-    Ok(worker.shared.recorder)
+    if duty.job.pipelining > 1 {
+        Worker::<Pipeline>::counted(duty)
+    } else {
+        Worker::<Connection>::counted(duty)
+    }
 }
 
-struct Worker {
+struct Worker<L> {
     thread: usize,
     shared: Shared,
-    connections: Vec<Connection>,
+    connections: Vec<L>,
     deadlines: Deadlines,
     /// When pauses are over.
     holds: BinaryHeap<Reverse<(Instant, usize)>>,
@@ -109,7 +115,13 @@ struct Worker {
     _waker: Arc<Waker>,
 }
 
-impl Worker {
+impl<L: Lane> Worker<L> {
+    fn counted(duty: Duty) -> Result<Recorder, String> {
+        let mut worker = Self::new(duty)?;
+        worker.live()?;
+        Ok(worker.shared.recorder)
+    }
+
     fn new(duty: Duty) -> Result<Self, String> {
         let poller = Poller::new(duty.connections, &duty.waker)
             .map_err(|error| format!("a generator thread can't have its event loop: {error}"))?;
@@ -117,21 +129,23 @@ impl Worker {
             recorder: Recorder::new(
                 duty.job.timeout,
                 duty.seconds,
+                &duty.job.requests,
                 duty.schedule
                     .as_ref()
                     .map(|(schedule, _)| Paced::new(schedule, duty.job.timeout)),
             ),
             dialer: Dialer::new(duty.address, !duty.job.keep_alive),
-            job: duty.job,
-            reference: duty.reference,
+            urn: Urn::new(&duty.job.requests, duty.job.seed ^ mix(duty.thread as u64)),
+            references: duty.references,
             poller,
             buffer: vec![0; READ_BUFFER],
-            known: Known::default(),
+            known: duty.job.requests.iter().map(|_| Known::default()).collect(),
+            job: duty.job,
         };
         Ok(Self {
             thread: duty.thread,
             connections: (0..duty.connections)
-                .map(|index| Connection::new(index, &shared))
+                .map(|index| L::new(index, &shared))
                 .collect(),
             deadlines: Deadlines::new(duty.connections, shared.job.timeout),
             shared,
@@ -239,11 +253,14 @@ impl Worker {
         for index in 0..self.connections.len() {
             match self.connections[index].phase() {
                 Phase::Idle => {}
-                Phase::Held => self.release(index),
-                Phase::Asked | Phase::Opening(_) | Phase::InFlight => {
+                Phase::Held if !self.connections[index].is_asked() => self.release(index),
+                Phase::Held | Phase::Asked | Phase::Opening(_) | Phase::InFlight => loop {
                     let outcome = self.connections[index].break_off(false, &mut self.shared);
                     self.settle(index, outcome);
-                }
+                    if !self.connections[index].is_asked() {
+                        break;
+                    }
+                },
             }
         }
         self.close_schedule();
@@ -334,7 +351,8 @@ impl Worker {
             }
         }
         self.deadlines.begin(index, now);
-        self.connections[index].ask(now, taken.map(|taken| taken.due));
+        let due = taken.map(|taken| taken.due);
+        self.connections[index].ask(now, due, &mut self.shared);
     }
 
     /// Opens connections before they are needed, some at a time. A failure shows again, and counts, at the first request.
@@ -395,7 +413,7 @@ impl Worker {
             }
         }
         while !self.stopped
-            && self.connections.iter().any(Connection::is_listening)
+            && self.connections.iter().any(L::is_listening)
             && Instant::now() < until
         {
             let seen = self.wait(Some(until))?;
@@ -457,7 +475,8 @@ impl Worker {
         }
     }
 
-    /// Begins the next request at `now`, where there is one. Without one the connection rests.
+    /// Begins the next request at `now`, or as many as the connection has room for, where there are any. Without one the
+    /// connection rests.
     fn begin(&mut self, index: usize, now: Instant) -> bool {
         if let Some(open) = &mut self.open
             && !self.stopped
@@ -471,8 +490,12 @@ impl Worker {
             self.ask(index, now, taken);
             return true;
         }
-        if self.open.is_none() && self.may_begin(now) {
-            self.ask(index, now, None);
+        while self.open.is_none() && self.connections[index].has_room() && self.may_begin(now) {
+            self.shared.recorder.begin();
+            self.connections[index].ask(now, None, &mut self.shared);
+        }
+        if let Some(begun) = self.connections[index].oldest() {
+            self.deadlines.begin(index, begun);
             return true;
         }
         self.close_account(now);

@@ -283,6 +283,8 @@ fn context(uses: &[String], asker: Asker<'_>, env: &Value, services: &Value) -> 
             "port" => mark(Symbol::Port),
             "dir" => mark(Symbol::Dir),
             "cpus" => mark(Symbol::Cpus),
+            "counter" => mark(Symbol::Counter),
+            "random" => Some(Value::from_function(random)),
             "index" => mark(Symbol::Index),
             "cache" => mark(Symbol::Cache),
             "bin" => mark(Symbol::Bin),
@@ -306,6 +308,17 @@ fn context(uses: &[String], asker: Asker<'_>, env: &Value, services: &Value) -> 
     Value::from_pairs(context)
 }
 
+/// A number by chance, for each request another one.
+fn random(low: u64, high: u64) -> Result<String, minijinja::Error> {
+    if low > high {
+        return Err(minijinja::Error::new(
+            minijinja::ErrorKind::InvalidOperation,
+            format!("`random({low}, {high})` has no number to choose: the lower one stands first"),
+        ));
+    }
+    Ok(Text::mark(&Symbol::Random(low, high)))
+}
+
 fn toggles(names: &Names<'_>) -> Value {
     let toggles = names.toggles.iter();
     Value::from_pairs(
@@ -320,8 +333,7 @@ fn ports(processes: &[(&str, u32)]) -> Value {
     }))
 }
 
-const NOT_COMPUTED: &str =
-    "`port`, `dir`, `cpus`, `runtime`, `env` and ports can be inserted, but not computed with";
+const NOT_COMPUTED: &str = "`port`, `dir`, `cpus`, `runtime`, `env`, ports, `counter` and `random` can be inserted, but not computed with";
 
 /// Which of the names that a template uses has no value.
 fn missing(uses: &[String], asker: Asker<'_>, env: &Value) -> Option<String> {

@@ -55,6 +55,16 @@ impl Histogram {
         })
     }
 
+    /// The same with two digits, for figures of which there are many.
+    pub fn coarse(longest: Duration) -> Hdr<u64> {
+        let high = u64::try_from(longest.as_nanos())
+            .unwrap_or(u64::MAX / 2)
+            .max(2);
+        Hdr::new_with_bounds(1, high, 2).unwrap_or_else(|_| {
+            unreachable!("1 and at least 2 are valid bounds, and 2 digits are valid")
+        })
+    }
+
     /// Stores a live histogram.
     pub fn store(live: &Hdr<u64>, clamped: u64) -> Self {
         let mut bytes = Vec::new();

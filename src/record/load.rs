@@ -2,7 +2,7 @@
 //! kind, bytes, connections, histograms.
 
 use super::round::Round;
-use super::{Histogram, OpenLoop, Search, Told};
+use super::{Histogram, OpenLoop, Search, Share, Told};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Add;
@@ -62,6 +62,9 @@ pub struct Load {
     /// Each measured phase, where there was more than one; all other figures are of all together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<Round>,
+    /// Each request of a mix; all other figures are of all together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<Share>,
 }
 
 /// How many requests went which way.

@@ -1,6 +1,6 @@
 //! Several measured phases in the same server process: each with its rate, and all of them together.
 
-use super::{Histogram, Load};
+use super::{Histogram, Load, Share};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -89,6 +89,7 @@ impl Load {
             search: next.search.or(self.search),
             open: self.open.zip(next.open).map(|(a, b)| a.join(b)),
             rounds: all_rounds,
+            shares: join_shares(self.shares, next.shares),
         }
     }
 }
@@ -105,6 +106,12 @@ fn added<K: Ord>(mut to: BTreeMap<K, u64>, more: BTreeMap<K, u64>) -> BTreeMap<K
         *to.entry(key).or_default() += times;
     }
     to
+}
+
+/// The requests of a mix, which are the same in every phase.
+fn join_shares(a: Vec<Share>, b: Vec<Share>) -> Vec<Share> {
+    let pairs = a.into_iter().zip(b);
+    pairs.map(|(one, next)| one.join(next)).collect()
 }
 
 /// Two histograms as one; what stands alone stays, what does not read back is none.

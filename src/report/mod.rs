@@ -23,6 +23,7 @@ mod published;
 mod repetitions;
 mod roles;
 mod rows;
+mod shares;
 mod show;
 mod since;
 mod since_json;

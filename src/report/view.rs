@@ -15,6 +15,7 @@ use super::prose::closed;
 use super::published::{PublishedView, published};
 use super::roles::{self, RoleView};
 use super::rows::{bodies, cell_view, others, toggled_sizes, trials};
+use super::shares::{self, ShareView};
 use super::show;
 use super::since::SinceView;
 use super::timing::{self, TimingNote};
@@ -68,6 +69,8 @@ pub struct View {
     pub paced: Vec<PacedView>,
     /// Each role of each cell with figures, where a cell has more than one.
     pub roles: Vec<RoleView>,
+    /// Each request of each mix.
+    pub shares: Vec<ShareView>,
     /// Whether a role is left out of the totals.
     pub roles_apart: bool,
     /// What others published of these cells.
@@ -326,6 +329,7 @@ impl View {
             min_effect: show::share(run.spec.run.min_effect),
             roles_apart: roles.iter().any(|role| role.apart),
             roles,
+            shares: shares::rows(&naming, &measured),
             published: published(&run.spec, &naming, &summaries),
             others: others(&naming, &summaries),
             trials: trials(&naming, &summaries),

@@ -37,10 +37,11 @@ fn features(cell: &Cell) -> Vec<String> {
         "TLS",
     )];
     let of_loads = [
-        (!work.mix.is_empty(), "mixes of requests"),
-        (work.request.body_file.is_some(), "`body_file`"),
         (work.http == Http::Two, "HTTP/2"),
-        (work.pipelining > 1, "pipelining"),
+        (
+            work.pipelining > 1 && work.pace.is_some(),
+            "pipelining in an open loop",
+        ),
         (work.tls.is_some(), "TLS"),
     ];
     let mut what: Vec<String> = of_processes

@@ -249,7 +249,6 @@ fn quest(stage: &Stage<'_>) -> Option<Quest> {
         work: work.clone(),
         earlier: stage.earlier,
         pause: stage.settings.cooldown,
-        seed: stage.seed(),
     })
 }
 

@@ -22,7 +22,6 @@ pub(super) struct Quest {
     pub(super) earlier: Option<f64>,
     /// The pause between two steps.
     pub(super) pause: Duration,
-    pub(super) seed: u64,
 }
 
 impl Quest {
@@ -122,7 +121,7 @@ impl Found<'_> {
             amount: Amount::Duration(time),
             ..self.quest.work.clone()
         };
-        let job = self.job.clone().paced_as(&work).seeded(self.quest.seed);
+        let job = self.job.clone().paced_as(&work);
         let load = load::run(&job, verified, target, control).map_err(|error| error.to_string())?;
         // Only the first step finds a cold server.
         self.job = self.job.clone().without_warm_up();

@@ -6,7 +6,7 @@ use super::event::Live;
 use super::loading::{Loading, Running};
 use super::pilot::Search;
 use crate::generator::{Order, Tool};
-use crate::load::{self, Cancel, Job, Target, Verified, VerifyError};
+use crate::load::{self, Cancel, Files, Job, Target, Verified, VerifyError};
 use crate::record::{Load, Outcome, Phase, Reading, Step, Trial};
 use crate::sample::{Checkpoint, Root, Sampler, Tree};
 use crate::server::{self, Fallen, Place, Rooted, Server, ServerError, Services};
@@ -196,13 +196,6 @@ impl Stage<'_> {
         Trial::new(self.planned.trial.clone(), self.planned.round, self.session)
     }
 
-    /// What is random in a load is the same for all cells of a round, so that they can be compared in pairs, and another in each
-    /// round.
-    pub(super) fn seed(&self) -> u64 {
-        let round = u64::from(self.planned.round);
-        self.settings.seed.rotate_left(17) ^ round.wrapping_mul(0x9e37_79b9_7f4a_7c15)
-    }
-
     /// The first response is checked whole, before anything is measured.
     async fn verify(&self, server: &Server) -> Result<(Job, Target, Verified), String> {
         let target = Target::new(
@@ -211,9 +204,10 @@ impl Stage<'_> {
             self.settings.allow_public,
         )
         .map_err(|error| error.to_string())?;
-        let job =
-            Job::new(&self.cell.work, server.fill(), &target).map_err(|error| error.to_string())?;
-        let job = job.seeded(self.seed());
+        let files = Files::of(&self.place.of_services.folder);
+        let seed = self.chance();
+        let job = Job::with(&self.cell.work, server.fill(), &target, &files, seed)
+            .map_err(|error| error.to_string())?;
         let first = match load::verify(&job, &target).await {
             Ok(verified) => return Ok((job, target, verified)),
             Err(error) => error,
@@ -233,6 +227,13 @@ impl Stage<'_> {
         } else {
             format!("{same} of {VERIFICATIONS} answers were {got}, expected {expected}")
         })
+    }
+
+    /// What the order of a mix and numbers by chance follow from: the run's seed and which trial of its cell this is. Not the
+    /// cell, so that cells that are compared are sent the same.
+    fn chance(&self) -> u64 {
+        let nth = u64::from(self.planned.trial.repetition);
+        self.settings.seed ^ nth.wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
     /// Whether another generator can count these answers. The built-in one looks at each, and does.

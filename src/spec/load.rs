@@ -14,7 +14,7 @@ pub struct LoadSpec {
     pub request: Request,
     /// What a response must be like to count.
     pub expect: Expect,
-    /// Connections of the closed loop; each has one request in flight.
+    /// Connections of the closed loop; each has one request in flight, or `pipelining` of them.
     pub connections: u32,
     /// How much is sent.
     pub amount: Amount,
@@ -91,6 +91,34 @@ impl LoadSpec {
             (Some(Pace::Stages(_)), _) | (_, Amount::Duration(_)) => Some(self.length()),
             (_, Amount::Requests(_)) => None,
         }
+    }
+
+    /// The most requests that are in flight at once.
+    pub fn in_flight(&self) -> u64 {
+        let each = match self.http {
+            Http::One => self.pipelining,
+            Http::Two => self.streams,
+        };
+        u64::from(self.connections) * u64::from(each.max(1))
+    }
+
+    /// The statuses that answers may have, each once, in ascending order.
+    pub fn statuses(&self) -> Vec<u16> {
+        let mut all: Vec<u16> = self.mix.iter().map(|one| one.expect.status).collect();
+        if all.is_empty() {
+            all.push(self.expect.status);
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// Whether each request of it is another one, by a counter or by chance.
+    pub fn varies(&self) -> bool {
+        if self.mix.is_empty() {
+            return self.request.varies();
+        }
+        self.mix.iter().any(|one| one.request.varies())
     }
 
     /// How long one measured phase lasts; nothing where a number of requests ends it.
@@ -232,6 +260,15 @@ pub struct Request {
     /// A file that is the body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_file: Option<FileRef>,
+}
+
+impl Request {
+    /// Whether each one has its own bytes, by a counter or by chance.
+    pub fn varies(&self) -> bool {
+        self.path.varies()
+            || self.headers.iter().any(|(_, value)| value.varies())
+            || self.body.as_ref().is_some_and(Text::varies)
+    }
 }
 
 impl Default for Request {

@@ -18,7 +18,7 @@ pub use load::{
 pub use process::{
     Build, ProcessSpec, Ready, ReadyBy, Requirement, Runtime, Scope, Service, Skip, StopPolicy,
 };
-pub use text::{Fill, Symbol, Text};
+pub use text::{Fill, Piece, Symbol, Text};
 
 use crate::ids::{CellId, TrialId, VariantId};
 use crate::units::{nanos, optional_nanos};

@@ -30,9 +30,18 @@ pub enum Symbol {
     Ports(String, usize),
     /// The port of a service.
     ServicePort(String),
+    /// The number of the request among all of a trial, from 1. Only in a request.
+    Counter,
+    /// A whole number by chance between these two, another one in each request. Only in a request.
+    Random(u64, u64),
 }
 
 impl Symbol {
+    /// Whether each request has its own value of it.
+    pub fn is_of_a_request(&self) -> bool {
+        matches!(self, Self::Counter | Self::Random(..))
+    }
+
     /// A symbol by what it is called in a template.
     fn named(name: &str) -> Option<Self> {
         Some(match name {
@@ -43,6 +52,7 @@ impl Symbol {
             "runtime" => Self::Runtime,
             "cache" => Self::Cache,
             "bin" => Self::Bin,
+            "counter" => Self::Counter,
             _ => return Self::compound(name),
         })
     }
@@ -50,6 +60,10 @@ impl Symbol {
     fn compound(name: &str) -> Option<Self> {
         if let Some(variable) = name.strip_prefix("env.") {
             return Some(Self::Env(variable.to_owned()));
+        }
+        if let Some(bounds) = name.strip_prefix("random(") {
+            let (low, high) = bounds.strip_suffix(')')?.split_once(", ")?;
+            return Some(Self::Random(low.parse().ok()?, high.parse().ok()?));
         }
         if let Some(rest) = name.strip_prefix("services[\"") {
             return Some(Self::ServicePort(rest.strip_suffix("\"].port")?.to_owned()));
@@ -75,6 +89,8 @@ impl fmt::Display for Symbol {
             Self::Env(name) => write!(f, "env.{name}"),
             Self::Ports(process, at) => write!(f, "ports[\"{process}\"][{at}]"),
             Self::ServicePort(service) => write!(f, "services[\"{service}\"].port"),
+            Self::Counter => f.write_str("counter"),
+            Self::Random(low, high) => write!(f, "random({low}, {high})"),
         }
     }
 }
@@ -91,6 +107,17 @@ enum Part {
 pub struct Text {
     /// Shared, since the cells of a matrix have most of their texts in common.
     parts: Arc<[Part]>,
+}
+
+/// A part of a text of a request, its other symbols filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// The same in each request.
+    Text(String),
+    /// See [`Symbol::Counter`].
+    Counter,
+    /// See [`Symbol::Random`].
+    Random(u64, u64),
 }
 
 /// The values of a process's symbols. What a cell has nothing of is empty.
@@ -134,6 +161,9 @@ impl Fill {
                 port(self.ports.get(process).and_then(|ports| ports.get(*at)))
             }
             Symbol::ServicePort(service) => port(self.services.get(service)),
+            // Who sends requests takes them from `Text::pieces`; this is what the first could be.
+            Symbol::Counter => "1".to_owned(),
+            Symbol::Random(low, _) => low.to_string(),
         }
     }
 }
@@ -211,6 +241,21 @@ impl Text {
     /// Whether the scratch folder stands in it.
     pub fn uses_dir(&self) -> bool {
         self.symbols().any(|symbol| *symbol == Symbol::Dir)
+    }
+
+    /// Whether each request that it stands in has another one.
+    pub fn varies(&self) -> bool {
+        self.symbols().any(Symbol::is_of_a_request)
+    }
+
+    /// The text with its symbols filled in, but for those of which each request has its own value.
+    pub fn pieces<'t>(&'t self, fill: &'t Fill) -> impl Iterator<Item = Piece> + 't {
+        self.parts.iter().map(|part| match part {
+            Part::Literal(text) => Piece::Text(text.clone()),
+            Part::Symbol(Symbol::Counter) => Piece::Counter,
+            Part::Symbol(Symbol::Random(low, high)) => Piece::Random(*low, *high),
+            Part::Symbol(symbol) => Piece::Text(fill.value(symbol)),
+        })
     }
 
     /// The text with its symbols filled in; a variable that is not set is nothing.

@@ -51,7 +51,7 @@ pub fn validity(load: &Load, work: &LoadSpec, max_errors: f64) -> Vec<String> {
     reasons.extend(own_limits(load));
     reasons.extend(surplus(load));
     reasons.extend(unsent(load, work));
-    reasons.extend(lost(load));
+    reasons.extend(lost(load, work));
     reasons.extend(unread(load, work));
     let errors = errors(load, work, max_errors);
     let errors_fit = errors.is_none();
@@ -65,7 +65,7 @@ pub fn validity(load: &Load, work: &LoadSpec, max_errors: f64) -> Vec<String> {
 }
 
 fn conservation(load: &Load) -> Option<String> {
-    if let Err(broken) = load.counts.check() {
+    if let Err(broken) = load.counts.check().and_then(|()| load.check_shares()) {
         return Some(broken);
     }
     let by_kind: u64 = load.errors.values().sum();
@@ -115,11 +115,12 @@ fn unsent(load: &Load, work: &LoadSpec) -> Option<String> {
     (by_number && unsent > 0).then(|| format!("only {sent} of {planned} requests were sent"))
 }
 
-/// A connection of a closed loop has one request at a time.
-fn lost(load: &Load) -> Option<String> {
+/// A connection of a closed loop has one request at a time, or as many as it is to send ahead.
+fn lost(load: &Load, work: &LoadSpec) -> Option<String> {
     let rounds = load.rounds.len().max(1) as u64;
     let (open, wanted) = (load.counts.unfinished, load.connections.wanted);
-    (wanted > 0 && open > wanted * rounds).then(|| {
+    let each = work.in_flight() / u64::from(work.connections.max(1));
+    (wanted > 0 && open > wanted * each * rounds).then(|| {
         let each = if rounds > 1 { " each round" } else { "" };
         format!(
             "{open} of {} requests sent have no outcome, which is more than the {wanted} connections can have \
@@ -187,7 +188,8 @@ fn errors(load: &Load, work: &LoadSpec, max_errors: f64) -> Option<String> {
             (max_errors * 1e6).round() / 1e4,
         ));
     }
-    parts.extend(wrong_statuses(load, work.expect.status));
+    parts.extend(wrong_statuses(load, &work.statuses()));
+    parts.extend(only_of(load));
     parts.extend(kinds(load));
     parts.extend(began(load));
     Some(parts.join("; "))
@@ -202,13 +204,13 @@ fn none_succeeded(counts: &Counts) -> String {
 }
 
 /// `100 % of answers were 404, expected 200`.
-fn wrong_statuses(load: &Load, expected: u16) -> Option<String> {
+fn wrong_statuses(load: &Load, expected: &[u16]) -> Option<String> {
     let answers: u64 = load.statuses.values().sum();
     let mut wrong: Vec<(u16, u64)> = load
         .statuses
         .iter()
         .map(|(status, times)| (*status, *times))
-        .filter(|(status, times)| *status != expected && *times > 0)
+        .filter(|(status, times)| !expected.contains(status) && *times > 0)
         .collect();
     if wrong.is_empty() {
         return None;
@@ -218,7 +220,40 @@ fn wrong_statuses(load: &Load, expected: u16) -> Option<String> {
         .iter()
         .map(|(status, times)| format!("{} of answers were {status}", percent(*times, answers)))
         .collect();
-    Some(format!("{}, expected {expected}", listed.join(", ")))
+    let expected: Vec<String> = expected.iter().map(ToString::to_string).collect();
+    Some(format!(
+        "{}, expected {}",
+        listed.join(", "),
+        expected.join(" or ")
+    ))
+}
+
+/// Which requests of a mix failed, the most frequent failures first.
+fn only_of(load: &Load) -> Option<String> {
+    let mut failing: Vec<(&str, u64, u64)> = load
+        .shares
+        .iter()
+        .map(|share| {
+            (
+                share.name.as_str(),
+                share.counts.errors(),
+                share.counts.sent,
+            )
+        })
+        .filter(|(_, errors, _)| *errors > 0)
+        .collect();
+    failing.sort_by_key(|(_, errors, _)| std::cmp::Reverse(*errors));
+    let listed: Vec<String> = failing
+        .iter()
+        .take(3)
+        .map(|(name, errors, sent)| format!("{errors} of {sent} {name}"))
+        .collect();
+    let more = failing.len() - listed.len();
+    let more = match more {
+        0 => String::new(),
+        more => format!(" and {more} other requests"),
+    };
+    (!listed.is_empty()).then(|| format!("of the mix failed {}{more}", listed.join(", ")))
 }
 
 /// `812 unexpected status, 13 short body`, most frequent first, an example of the first one.
@@ -278,12 +313,12 @@ fn rounds(load: &Load) -> u32 {
 
 fn little(load: &Load, work: &LoadSpec) -> Option<String> {
     let finished = load.counts.succeeded + load.counts.errors();
-    let connections = u64::from(work.connections);
+    let places = work.in_flight();
     if finished < enough_for_little(load, work) || load.window_ns == 0 {
         return None;
     }
     let busy = busy_ns(load)?;
-    let whole = connections as f64 * load.window_ns as f64;
+    let whole = places as f64 * load.window_ns as f64;
     let (least, low) = match work.ends() {
         // The connections of an open loop wait for requests, rightly.
         _ if load.open.is_some() => (0.0, 0.0),
@@ -302,8 +337,9 @@ fn little(load: &Load, work: &LoadSpec) -> Option<String> {
     }
     Some(format!(
         "the figures contradict each other (Little's law): {finished} requests at their mean latency \
-         would fill {} × the time of {connections} connections, where {} to {} is possible",
+         would fill {} × the time of {}, where {} to {} is possible",
         show_number(busy / whole, 3),
+        places_in_words(work),
         show_number(low, 2),
         show_number(LITTLE.1, 3),
     ))
@@ -315,7 +351,20 @@ fn until_planned(load: &Load, work: &LoadSpec) -> f64 {
         Some(planned) => (load.window_ns as f64).min((planned * rounds(load)).as_nanos() as f64),
         None => load.window_ns as f64,
     };
-    f64::from(work.connections) * window
+    work.in_flight() as f64 * window
+}
+
+/// Where requests can be in flight.
+fn places_in_words(work: &LoadSpec) -> String {
+    let connections = u64::from(work.connections);
+    let all = work.in_flight();
+    if all == connections {
+        return format!("{connections} connections");
+    }
+    format!(
+        "{connections} connections with {} requests in flight each",
+        all / connections.max(1)
+    )
 }
 
 /// Whether the connections of the built-in generator's closed loop by time were idle for more than a tenth of it: the
@@ -330,8 +379,7 @@ pub(super) fn idle(load: &Load, work: &LoadSpec) -> bool {
 
 /// Below so many requests the first and the last ones outweigh the law.
 fn enough_for_little(load: &Load, work: &LoadSpec) -> u64 {
-    let connections = u64::from(work.connections);
-    (LITTLE_EACH * connections).max(LITTLE_ALL) * u64::from(rounds(load))
+    (LITTLE_EACH * work.in_flight()).max(LITTLE_ALL) * u64::from(rounds(load))
 }
 
 /// The time that connections were not idle: requests of every end, and connecting anew. None

@@ -9,8 +9,12 @@ use minijinja::{Environment, UndefinedBehavior};
 pub(super) enum Place {
     /// In a server, a service, a load or an override.
     Own,
+    /// In a request, which is sent many times.
+    Request,
     /// In the settings of a toggle.
     Toggle,
+    /// In a request as the settings of a toggle change it.
+    ToggleRequest,
     /// In a runtime, which no cell is known to.
     Runtime,
     /// In what prints the version of a runtime, whose program is known.
@@ -18,11 +22,28 @@ pub(super) enum Place {
 }
 
 impl Place {
+    /// The same for what is sent.
+    pub(super) fn of_a_request(self) -> Self {
+        match self {
+            Self::Own => Self::Request,
+            Self::Toggle => Self::ToggleRequest,
+            other => other,
+        }
+    }
+
     fn names(self) -> &'static [&'static str] {
         match self {
             Self::Own => &[
                 "port", "ports", "index", "dir", "cpus", "runtime", "server", "load", "toggles",
                 "services", "env",
+            ],
+            Self::Request => &[
+                "port", "ports", "index", "dir", "cpus", "runtime", "server", "load", "toggles",
+                "services", "env", "counter", "random",
+            ],
+            Self::ToggleRequest => &[
+                "value", "port", "ports", "index", "dir", "cpus", "runtime", "server", "load",
+                "toggles", "services", "env", "counter", "random",
             ],
             Self::Toggle => &[
                 "value", "port", "ports", "index", "dir", "cpus", "runtime", "server", "load",
@@ -62,6 +83,12 @@ pub(super) fn check(text: &str, known: &Known<'_>, place: Place) -> Vec<Fault> {
         }];
     }
     if let Some(table) = bare_table(text) {
+        if table == "random" {
+            return vec![Fault::Name {
+                message: "`random` is told between which numbers".to_owned(),
+                help: "write `{{ random(1, 1000) }}`".to_owned(),
+            }];
+        }
         return vec![Fault::Name {
             message: format!("`{table}` is a table, not a text"),
             help: format!("name what is wanted of it: `{{{{ {table}.NAME }}}}`"),
@@ -73,6 +100,12 @@ pub(super) fn check(text: &str, known: &Known<'_>, place: Place) -> Vec<Fault> {
         Ok(template) => template,
         Err(error) => return vec![syntax(text, &error)],
     };
+    if let Some(name) = decides_by_request(text) {
+        return vec![Fault::Syntax {
+            message: format!("`{name}` decides something"),
+            help: Some("each request has its own value of it: it can be inserted, not compared"),
+        }];
+    }
     if compares_env(text) {
         return vec![Fault::Syntax {
             message: "`env` is compared with something".to_owned(),
@@ -112,15 +145,33 @@ fn bare_table(text: &str) -> Option<&'static str> {
         let whole = |text: &str| text.trim().trim_matches('-').trim().to_owned();
         // A filter may make a text of a table, but not of what is not known yet.
         let (tag, value) = (whole(tag), whole(tag.split('|').next()?));
-        let tables = ["toggles", "services", "ports"];
+        let tables = ["toggles", "services", "ports", "random"];
         let bare = tables.into_iter().find(|table| *table == tag);
         bare.or((value == "env").then_some("env"))
+    })
+}
+
+/// What differs from request to request and is asked for in an `if` or compared.
+fn decides_by_request(text: &str) -> Option<&'static str> {
+    let word = |inside: &str, name: &str| {
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        inside.split(|c| !is_part(c)).any(|word| word == name)
+    };
+    deciding(text).find_map(|inside| {
+        ["counter", "random"]
+            .into_iter()
+            .find(|name| word(inside, name))
     })
 }
 
 /// Whether the value of a variable decides anything. What stands for it until a process starts
 /// would be compared in its place, and always differ.
 fn compares_env(text: &str) -> bool {
+    deciding(text).any(|inside| inside.contains("env.") || inside.contains("env["))
+}
+
+/// The insides of blocks, and of values that compare.
+fn deciding(text: &str) -> impl Iterator<Item = &str> {
     let blocks = text
         .split("{%")
         .skip(1)
@@ -134,8 +185,7 @@ fn compares_env(text: &str) -> bool {
             .iter()
             .any(|word| inside.contains(word))
     };
-    let uses = |inside: &str| inside.contains("env.") || inside.contains("env[");
-    blocks.chain(values.filter(decides)).any(uses)
+    blocks.chain(values.filter(decides))
 }
 
 fn fault(name: &str, known: &Known<'_>, place: Place) -> Option<Fault> {
@@ -174,6 +224,14 @@ fn unknown(root: &str, place: Place) -> Fault {
                 "`version` has a meaning only in `[runtimes]`"
             },
             "in a server, `{{ runtime }}` is the program of its runtime",
+        )),
+        "counter" | "random" => Some((
+            if root == "counter" {
+                "`counter` has a meaning only in what is sent"
+            } else {
+                "`random` has a meaning only in what is sent"
+            },
+            "write it in `path`, `headers` or a `body` with `template = true` of a load or a mix",
         )),
         "bin" => Some((
             "`bin` has a meaning only in `probe` of a runtime",

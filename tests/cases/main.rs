@@ -19,6 +19,7 @@ mod kill;
 mod life;
 mod load;
 mod making;
+mod mixes;
 mod paced;
 mod publish;
 mod revisions;

@@ -136,9 +136,15 @@ impl Resolver {
         let path = path?;
         let span = path.span();
         let file = self.file(path)?;
-        let text = std::fs::read_to_string(self.folder.join(&file.path)).unwrap_or_default();
+        // That it can be read has just been seen.
+        let content = std::fs::read(self.folder.join(&file.path)).unwrap_or_default();
         let mut paths = 0;
-        for (index, line) in text.lines().enumerate() {
+        for (index, line) in content.split(|byte| *byte == b'\n').enumerate() {
+            let line = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
+            let line = line.as_ref();
+            if line.is_empty() {
+                continue;
+            }
             if let Err((message, help)) = super::check_target(line) {
                 self.say(
                     Diagnostic::error(

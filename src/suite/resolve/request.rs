@@ -15,19 +15,21 @@ impl Resolver {
         let template = request
             .template
             .map(|template| At::new(*template.get_ref(), template.span()));
-        let headers = self.sent_headers(request.headers, Place::Own);
+        let headers = self.sent_headers(request.headers, Place::Request);
         let body = self.body(request.body, request.body_file, request.json);
         if template.as_ref().is_some_and(|template| template.value)
             && let Some(Body::Text(text) | Body::Json(text)) = body.as_ref().map(|body| &body.value)
         {
             self.template(
                 Spanned::new(text.span.clone(), text.value.clone()),
-                Place::Own,
+                Place::Request,
             );
         }
         LoadKeys {
             method: self.method(request.method),
-            path: request.path.map(|path| self.request_path(path, Place::Own)),
+            path: request
+                .path
+                .map(|path| self.request_path(path, Place::Request)),
             headers,
             body,
             template,

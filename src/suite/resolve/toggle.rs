@@ -209,8 +209,10 @@ impl Resolver {
                 .map(|revision| self.revision(revision, place)),
             args: setting.args.map(|args| self.arguments(args, place)),
             load: LoadKeys {
-                path: setting.path.map(|path| self.request_path(path, place)),
-                headers: self.sent_headers(setting.headers, place),
+                path: setting
+                    .path
+                    .map(|path| self.request_path(path, place.of_a_request())),
+                headers: self.sent_headers(setting.headers, place.of_a_request()),
                 connections: self.connections(setting.connections),
                 pace: self
                     .rate(setting.rate)
