@@ -82,10 +82,18 @@ pub(super) struct LoadArgs {
 /// A message, and how the command ends with it.
 type Failure = (Exit, String);
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it takes what `map_err` hands over"
+)]
 fn usage(message: impl ToString) -> Failure {
     (Exit::Usage, message.to_string())
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it takes what `map_err` hands over"
+)]
 fn cannot(error: impl ToString) -> Failure {
     (Exit::Machine, error.to_string())
 }

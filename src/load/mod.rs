@@ -12,6 +12,7 @@ mod engine;
 mod job;
 mod known;
 mod poller;
+mod probe;
 mod recorder;
 mod tickets;
 mod verify;
@@ -20,4 +21,6 @@ mod worker;
 pub use control::{Cancel, Control, LoadPhase, Progress};
 pub use engine::{LoadError, run};
 pub use job::{Job, Target, TargetError, allowed};
+#[doc(hidden)]
+pub use probe::Probe;
 pub use verify::{Verified, VerifyError, answer, ask, unasked, verify};

@@ -21,7 +21,7 @@ pub use load::{ByteCounts, Connections, Counts, ErrorKind, Load};
 pub use metric::{EVERY_METRIC, METRICS, Metric, metric, unit};
 pub use observed::{Answer, Arrival, Observed, Serving};
 pub use round::Round;
-pub use run::{End, Host, Pilot, Run, Session, SuiteFile};
+pub use run::{Ceiling, End, Host, Pilot, Run, Session, SuiteFile};
 pub use told::{Quantile, Timing, Told};
 pub use trial::{Outcome, Proof, Step, Stop, Trial};
 pub use usage::{Phase, Reading, Usage, Workers};

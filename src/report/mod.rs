@@ -10,6 +10,7 @@ mod digest;
 mod effect;
 mod finding;
 mod gate;
+mod generator;
 mod growth;
 mod hint;
 mod json;

@@ -204,7 +204,11 @@ mod tests {
     #[test]
     fn times_are_written_as_for_other_generators_too() {
         for (text, seconds) in [("10", 10.0), ("10s", 10.0), ("1m", 60.0), ("500ms", 0.5)] {
-            assert_eq!(lasting(text).unwrap().as_secs_f64(), seconds, "{text}");
+            assert_eq!(
+                lasting(text).unwrap(),
+                Duration::from_secs_f64(seconds),
+                "{text}"
+            );
         }
         for text in ["0", "0s", "-1", "ten", "", "1.5"] {
             assert!(lasting(text).is_err(), "{text:?} was taken");

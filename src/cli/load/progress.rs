@@ -139,7 +139,7 @@ fn words(
                         show_left(Duration::from_secs_f64(seconds))
                     )
                 });
-            format!("{still}{} of {} requests", count(done), count(all))
+            format!("{still}{} of {}", count(done), count(all))
         }
         (LoadPhase::Drain | LoadPhase::Done, _) => {
             format!("waiting for the last responses  {} requests", count(done))
@@ -203,7 +203,7 @@ mod tests {
         let many = Amount::Requests(20_000);
         assert_eq!(
             at(measure, many, 2500, (10_000, 0), Some(4000.0)),
-            "about 3 s left  10 000 of 20 000 requests  4 000/s  0 errors"
+            "about 3 s left  10 000 of 20 000  4 000/s  0 errors"
         );
         assert_eq!(
             words(None, began, ten, Duration::ZERO, (0, 0), None),

@@ -240,7 +240,7 @@ mod tests {
             summary.limited.is_none() && summary.is_good(),
             "{summary:?}"
         );
-        assert_eq!(summary.requests_per_second, 12.5);
+        assert!((summary.requests_per_second - 12.5).abs() < 1e-9);
         assert_eq!(summary.generator_share(), Some(0.25));
         assert_eq!(summary.whole_seconds(), [10; 4]);
         load.generator_cpu_ns = Some(3_800_000_000);
