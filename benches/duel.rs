@@ -10,7 +10,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    clippy::print_stderr,
     reason = "a benchmark tells its figures, and one that cannot start its programs has failed"
 )]
 
