@@ -9,6 +9,7 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hotlap::http::{Checker, Coding, Decoder, Expectation, Reference, Step};
+use hotlap::load::Probe;
 use hotlap::record::Histogram;
 use std::hint::black_box;
 use std::sync::Arc;
@@ -82,5 +83,22 @@ fn recorder(c: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, codec, recorder);
+/// All that is counted of a success: request, status, bytes, latency, second.
+fn success(c: &mut Criterion) {
+    let mut probe = Probe::new();
+    let (mut nanos, mut at) = (1, 0);
+    c.bench_function("count a success", |bencher| {
+        bencher.iter(|| {
+            nanos = (nanos * 5 + 7919) % 10_000_000;
+            at = (at + 6_151) % 9_900_000_000;
+            probe.success(
+                Duration::from_nanos(black_box(at)),
+                Duration::from_nanos(black_box(nanos)),
+            );
+        });
+    });
+    assert!(probe.succeeded() > 0);
+}
+
+criterion_group!(benches, codec, recorder, success);
 criterion_main!(benches);

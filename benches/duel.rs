@@ -3,13 +3,13 @@
 //! `cargo bench --bench duel -- --against wrk` (or `all`: those that are installed). Both generators are pinned to one core and take
 //! turns of 50 ms (SIGSTOP, SIGCONT), so that whatever else the machine does hits both alike. A server that never sleeps, on another
 //! core, counts the requests of each itself: no generator's own figures are taken. CPU time is the kernel's, of all threads. System
-//! calls are counted by strace, each generator alone, where strace is installed. `--against hotlap` shows how far the method is to be
+//! calls are counted by strace, or else by perf, each generator alone; a dash stands where neither is there or may count.
+//! Generators that are not installed are named below the table. `--against hotlap` shows how far the method is to be
 //! trusted: a ratio of 0.99 to 1.01. What was found is in `README.md` beside this file.
 
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    clippy::print_stderr,
     reason = "a benchmark tells its figures, and one that cannot start its programs has failed"
 )]
 
@@ -110,13 +110,14 @@ fn main() {
     println!(
         "| against | requests/s | CPU per request | µs, ours and theirs | system calls per request | peak MiB |\n|---|---|---|---|---|---|"
     );
+    let mut missing = Vec::new();
     for (name, template) in OTHERS {
         let all = *name != "hotlap" && setting.against.iter().any(|wanted| wanted == "all");
         if !all && !setting.against.iter().any(|wanted| wanted == name) {
             continue;
         }
         if *name != "hotlap" && !is_installed(name) {
-            eprintln!("{name} is not installed");
+            missing.push(*name);
             continue;
         }
         let mut rounds = Vec::new();
@@ -125,6 +126,9 @@ fn main() {
         }
         let calls = [OURS, template].map(|template| system_calls(&setting, template));
         println!("{}", row(name, &rounds, calls));
+    }
+    if !missing.is_empty() {
+        println!("\nNot installed: {}.", missing.join(", "));
     }
 }
 
@@ -232,21 +236,36 @@ fn round(setting: &Setting, templates: [&str; 2]) -> Round {
 
 /// System calls per request of a generator that runs alone.
 fn system_calls(setting: &Setting, template: &str) -> Option<f64> {
-    if !is_installed("strace") {
-        return None;
-    }
+    ["strace", "perf"]
+        .iter()
+        .filter(|tool| is_installed(tool))
+        .find_map(|tool| calls_by(tool, setting, template))
+}
+
+/// The same as one tool counts them; none where it may not.
+fn calls_by(tool: &str, setting: &Setting, template: &str) -> Option<f64> {
     let server = Server::start(&setting.path, setting.server_core);
     let out = std::env::temp_dir().join(format!("duel-{}", std::process::id()));
-    let traced = format!("strace -f -c -o {} {template}", out.display());
+    let out_of = out.display();
+    let traced = match tool {
+        "strace" => format!("strace -f -c -o {out_of} {template}"),
+        _ => format!("perf stat -x , -e raw_syscalls:sys_enter -o {out_of} {template}"),
+    };
     let mut generator = Generator::start(&setting.command(&traced, &server, 1, 3));
     let ended = generator.0.wait();
     let text = fs::read_to_string(&out).ok()?;
     let _ = fs::remove_file(&out);
     ended.ok()?;
-    // The last line is the sum; its fourth word is the number of calls.
-    let total = text.lines().rev().find(|line| line.ends_with("total"))?;
-    let calls: f64 = total.split_whitespace().nth(3)?.parse().ok()?;
-    Some(calls / server.counts()[0] as f64)
+    let calls = if tool == "strace" {
+        // The last line is the sum; its fourth word is the number of calls.
+        let total = text.lines().rev().find(|line| line.ends_with("total"))?;
+        total.split_whitespace().nth(3)?
+    } else {
+        let counted = text.lines().find(|line| line.contains("raw_syscalls"))?;
+        counted.split(',').next()?
+    };
+    let (calls, requests): (f64, _) = (calls.parse().ok()?, server.counts()[0]);
+    (requests > 0).then(|| calls / requests as f64)
 }
 
 fn row(name: &str, rounds: &[Round], calls: [Option<f64>; 2]) -> String {

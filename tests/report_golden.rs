@@ -167,7 +167,7 @@ fn names_with_markup_show_literally_in_even_tables() {
     let markdown = text(&reports(&renamed(NASTY)), "report.md");
     assert_even(&markdown);
     let (tables, cells) = tables(&markdown);
-    assert_eq!(tables, 6, "a name broke a table");
+    assert_eq!(tables, 7, "a name broke a table");
     let shown = "a|b `c` *d* _e_ <script>alert(1)</script> <!-- x y\\| [l](http://x) &lt; ~~z~~";
     assert!(
         cells.iter().filter(|cell| *cell == shown).count() >= 4,
@@ -308,7 +308,7 @@ fn an_open_fence_in_the_description_swallows_nothing() {
     let mut records = records();
     records.run.spec.description = Some("Started like this:\n\n```sh\nnode x".to_owned());
     let markdown = text(&reports(&records), "report.md");
-    assert_eq!(tables(&markdown).0, 6);
+    assert_eq!(tables(&markdown).0, 7);
 }
 
 #[test]

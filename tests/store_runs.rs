@@ -62,6 +62,7 @@ fn run(profile: Option<&str>) -> Run {
         host: Host::default(),
         versions: BTreeMap::new(),
         pilots: Vec::new(),
+        ceilings: Vec::new(),
         warmup: None,
         sessions: vec![session()],
         end: None,

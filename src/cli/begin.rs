@@ -45,6 +45,7 @@ pub(super) fn begin(
         host: session.host.clone().unwrap_or_default(),
         versions,
         pilots: Vec::new(),
+        ceilings: Vec::new(),
         warmup: None,
         sessions: vec![session],
         end: None,

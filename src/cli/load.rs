@@ -1,18 +1,26 @@
 //! `hotlap load`: the built-in generator alone, against a server that runs already.
 
 mod address;
+mod arguments;
+mod buckets;
+mod progress;
+mod shown;
 mod summary;
 
 use super::exit::Exit;
-use super::terminal::{print, say_error, say_line};
+use super::terminal::{is_interactive, paints_output, print, say_error, say_line};
 use crate::host;
-use crate::load::{self, Cancel, Control, Job, Target, VerifyError};
-use crate::spec::{Amount, Fill, LoadSpec, Request, Text};
-use crate::units::parse_duration;
+use crate::load::{self, Cancel, Control, Job, Target, Verified, VerifyError};
+use crate::record::Load;
+use crate::spec::{Fill, LoadSpec};
 use address::Url;
+use arguments::{AmountArgs, ConnectionArgs, OutputArgs, RequestArgs};
 use clap::Args;
-use std::time::Duration;
+use progress::Live;
+use shown::Look;
+use std::net::SocketAddr;
 use summary::Summary;
+use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Descriptors that are needed beside those of the connections.
@@ -20,139 +28,82 @@ const OTHER_DESCRIPTORS: u64 = 64;
 
 /// Load one URL of a server that runs already
 ///
-/// A closed loop: each connection sends its next request when the last one is answered. The first response is checked before the load, and every
-/// response of the load must be whole and have its status.
+/// A closed loop: each connection sends its next request when the last one is answered. With --rate an open one: requests are sent when they are due, and
+/// latency is response time, from that instant on. The first response is checked before the load, and every
+/// response of the load must be whole and have its status. What was found goes to standard output, everything else to standard error.
 #[derive(Debug, Args)]
 #[command(after_help = "\
+The same load, as others are asked for it:
+  wrk -t2 -c64 -d30s -H 'A: b' URL         hotlap load -t2 -c64 -d30s -H 'A: b' URL
+  oha -c 64 -z 30s -m POST -d TEXT URL     hotlap load -c 64 -d 30s -b TEXT URL
+  bombardier -c 64 -n 100000 -l URL        hotlap load -c 64 -n 100000 URL
+  wrk2 -t2 -c100 -d30s -R 2000 URL         hotlap load -t2 -c100 -d30s -r 2000 URL
+  ab -k -c 64 -n 100000 -p FILE URL        hotlap load -c 64 -n 100000 -b @FILE URL
+  ab -c 64 -n 100000 URL                   hotlap load -c 64 -n 100000 --no-keep-alive URL
+
 Keys of --json (times in nanoseconds, null where too few requests tell):
+  url, interrupted     what was loaded, and whether a signal ended it early
   requests_per_second  responses that passed every check, per second of the window
   window_ns            how long the load lasted
   sent, succeeded, failed, timed_out, unfinished
   errors               failures by kind
-  latency_ns           mean, p50, p90, p99, p99_9, max of successes: first byte written to last byte read
-  bytes_received       heads and framing included
+  error_examples       the first of each kind, in words
+  statuses             responses by status
+  latency_ns           mean, stdev, min, p50, p75, p90, p99, p99_9, max of
+                       successes: first byte written to last byte read; with
+                       --rate from the instant at which each was due
+  open_loop            null without --rate: offered_per_second, unsent,
+                       queued (waited for a connection), late (sent more than
+                       1 ms late by the generator), lag_p50_ns, lag_p99_ns,
+                       service_p50_ns, service_p99_ns, sustained
+  histogram            successes by latency: up_to_ns, count of each bucket
+  per_second           successes in each second; the last may be a part of one
+  bytes_received, bytes_sent, bytes_per_second
+                       heads and framing included; the rate is of what came
   connections, threads, generator_cpu_ns
+  connect_ns           count, mean, p50, max of all connections opened
+  reconnects           connections opened anew during the load
+  limited              null, or why the generator was the limit, so that
+                       requests_per_second is a lower bound: by (cpu, idle, late), why
+  invalid              why the figures contradict each other; mostly empty
 
 Exit codes: 1 requests failed, or the first response was not as expected; 2 bad command line; 4 this machine cannot; 130 interrupted
 
 Examples:
-  hotlap load http://127.0.0.1:8080/
-  hotlap load http://127.0.0.1:8080/ -c 256 -d 30s -t 2        wrk -t2 -c256 -d30s http://127.0.0.1:8080/
+  hotlap load :8080
+  hotlap load http://127.0.0.1:8080/ -c 256 -d 30s -t 2
   hotlap load http://127.0.0.1:8080/ -n 100000 --json")]
 pub(super) struct LoadArgs {
-    /// The URL to load, such as `http://127.0.0.1:8080/`
+    /// The URL to load, such as `http://127.0.0.1:8080/`, `localhost:8080` or `:8080/path`
     url: String,
-    /// Connections, each with one request in flight
-    #[arg(short, long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    connections: u32,
-    /// Requests that a connection sends ahead of their responses; 1 waits for each
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), conflicts_with = "no_keep_alive")]
-    pipelining: u32,
-    /// How long the load lasts [default: 10s]
-    #[arg(short, long, value_parser = duration, value_name = "TIME", conflicts_with = "requests")]
-    duration: Option<Duration>,
-    /// Send exactly so many requests instead
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    requests: Option<u64>,
-    /// Threads that make the load [default: half of this machine's CPUs]
-    #[arg(short, long, value_name = "N", value_parser = threads)]
-    threads: Option<usize>,
-    /// Load that is not counted, before the load
-    #[arg(long, default_value = "0s", value_parser = duration, value_name = "TIME")]
-    warmup: Duration,
-    /// After this a request has failed
-    #[arg(long, default_value = "10s", value_parser = duration, value_name = "TIME")]
-    timeout: Duration,
-    /// A header, such as "Accept: text/html"; may be given more than once
-    #[arg(short = 'H', long, value_name = "HEADER", value_parser = header)]
-    header: Vec<(String, String)>,
-    /// The method [default: GET, or POST with a body]
-    #[arg(short, long, value_name = "METHOD")]
-    method: Option<String>,
-    /// The body of each request
-    #[arg(short, long, value_name = "TEXT")]
-    body: Option<String>,
-    /// The status that every response must have
-    #[arg(long, default_value_t = 200, value_name = "STATUS", value_parser = clap::value_parser!(u16).range(200..=999))]
-    status: u16,
-    /// Every response must have the body of the first
-    #[arg(long)]
-    same_body: bool,
-    /// Open a connection for each request
-    #[arg(long)]
-    no_keep_alive: bool,
-    /// Load an address that is neither loopback nor private; only where it is yours to load
-    #[arg(long)]
-    allow_public: bool,
-    /// Print the result as JSON
-    #[arg(long)]
-    json: bool,
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    // A bare number is seconds, as for other load generators.
-    match text.parse::<u64>() {
-        Ok(seconds) => Ok(Duration::from_secs(seconds)),
-        Err(_) => parse_duration(text).map_err(|error| error.to_string()),
-    }
-}
-
-fn threads(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(threads @ 1..=1024) => Ok(threads),
-        _ => Err("a number from 1 to 1024 is needed".to_owned()),
-    }
-}
-
-fn header(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text
-        .split_once(':')
-        .ok_or("a header is written as \"Name: value\"")?;
-    Ok((name.to_owned(), value.trim().to_owned()))
-}
-
-impl LoadArgs {
-    fn spec(&self, path: &str) -> LoadSpec {
-        let method = match (&self.method, &self.body) {
-            (Some(method), _) => method,
-            (None, Some(_)) => "POST",
-            (None, None) => "GET",
-        };
-        let headers = self
-            .header
-            .iter()
-            .map(|(name, value)| (name.clone(), Text::literal(value)));
-        let mut spec = LoadSpec {
-            request: Request {
-                method: method.to_owned(),
-                path: Text::literal(path),
-                headers: headers.collect(),
-                body: self.body.as_ref().map(Text::literal),
-                body_file: None,
-            },
-            connections: self.connections,
-            amount: match self.requests {
-                Some(requests) => Amount::Requests(requests),
-                None => Amount::Duration(self.duration.unwrap_or(Duration::from_secs(10))),
-            },
-            warmup: self.warmup,
-            timeout: self.timeout,
-            keep_alive: !self.no_keep_alive,
-            pipelining: self.pipelining,
-            ..LoadSpec::default()
-        };
-        spec.expect.status = self.status;
-        spec
-    }
-
-    fn threads(&self) -> usize {
-        self.threads
-            .unwrap_or_else(|| (host::effective_cpus() / 2).max(1))
-    }
+    #[command(flatten)]
+    request: RequestArgs,
+    #[command(flatten)]
+    amount: AmountArgs,
+    #[command(flatten)]
+    connection: ConnectionArgs,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// A message, and how the command ends with it.
 type Failure = (Exit, String);
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it takes what `map_err` hands over"
+)]
+fn usage(message: impl ToString) -> Failure {
+    (Exit::Usage, message.to_string())
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it takes what `map_err` hands over"
+)]
+fn cannot(error: impl ToString) -> Failure {
+    (Exit::Machine, error.to_string())
+}
 
 /// Loads until the amount is sent or a signal comes.
 pub(super) fn main(arguments: &LoadArgs) -> Exit {
@@ -166,60 +117,116 @@ pub(super) fn main(arguments: &LoadArgs) -> Exit {
 }
 
 fn loaded(arguments: &LoadArgs) -> Result<Exit, Failure> {
-    let usage = |message: String| (Exit::Usage, message);
-    let cannot = |error: &dyn std::fmt::Display| (Exit::Machine, error.to_string());
-    if arguments.timeout.is_zero() {
-        return Err(usage("--timeout must be longer than 0".to_owned()));
-    }
     let url = Url::parse(&arguments.url).map_err(usage)?;
-    let address = url.resolve().map_err(usage)?;
-    if !load::allowed(address.ip(), arguments.allow_public) {
+    let address = address(&url, arguments.connection.allow_public)?;
+    let target = Target::new(address, &url.authority, true).map_err(usage)?;
+    let spec = arguments::spec(
+        &arguments.request,
+        &arguments.amount,
+        &arguments.connection,
+        &url.path,
+    )
+    .map_err(usage)?;
+    let job = Job::new(&spec, &Fill::default(), &target).map_err(usage)?;
+    let threads = arguments.amount.threads();
+    // Each thread has an event queue and what wakes it.
+    let needed = u64::from(spec.connections) + 2 * threads as u64 + OTHER_DESCRIPTORS;
+    host::raise_nofile(needed).map_err(cannot)?;
+    let runtime = runtime()?;
+    let cancel = Cancel::new();
+    runtime
+        .block_on(async { listen_for_signals(&cancel) })
+        .map_err(cannot)?;
+    let Some(verified) = verified(arguments, &runtime, &cancel, &job, &target)? else {
+        say_line("interrupted before the server had answered");
+        return Ok(Exit::Interrupted);
+    };
+    let live = Live::new(
+        !arguments.output.no_progress && is_interactive(),
+        spec.amount,
+        spec.warmup,
+    );
+    let control = Control::new(threads, cancel.clone(), live.follow());
+    let painter = live.show(control.progress());
+    let load = load::run(&job, &verified, &target, &control).map_err(cannot)?;
+    drop(painter);
+    Ok(tell(arguments, &url, &spec, &load, cancel.is_cancelled()))
+}
+
+/// Where the URL leads; public addresses only where that is allowed, and none of them is even tried before.
+fn address(url: &Url, allow_public: bool) -> Result<SocketAddr, Failure> {
+    let all = url.addresses().map_err(usage)?;
+    let refused = all
+        .iter()
+        .find(|one| !load::allowed(one.ip(), allow_public));
+    if let Some(address) = refused {
         return Err(usage(format!(
             "{address} is neither a loopback nor a private address; if it is yours to load, add --allow-public"
         )));
     }
-    let target =
-        Target::new(address, &url.authority, true).map_err(|error| usage(error.to_string()))?;
-    let spec = arguments.spec(&url.path);
-    let job =
-        Job::new(&spec, &Fill::default(), &target).map_err(|error| usage(error.to_string()))?;
-    // Each thread has an event queue and what wakes it.
-    let of_threads = 2 * arguments.threads() as u64;
-    host::raise_nofile(u64::from(arguments.connections) + of_threads + OTHER_DESCRIPTORS)
-        .map_err(|error| cannot(&error))?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    address::answering(&all).ok_or_else(|| usage("the URL has no address"))
+}
+
+fn runtime() -> Result<Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
         .build()
-        .map_err(|error| cannot(&error))?;
-    let cancel = Cancel::new();
-    runtime
-        .block_on(async { listen_for_signals(&cancel) })
-        .map_err(|error| cannot(&error))?;
-    let refused = |error: VerifyError| (Exit::TrialFailed, error.to_string());
-    let mut verified = runtime
-        .block_on(load::verify(&job, &target))
-        .map_err(refused)?;
-    if arguments.same_body {
-        verified = verified.holding_to_its_body().map_err(refused)?;
+        .map_err(cannot)
+}
+
+/// The first response, checked whole; none where a signal came first.
+fn verified(
+    arguments: &LoadArgs,
+    runtime: &Runtime,
+    cancel: &Cancel,
+    job: &Job,
+    target: &Target,
+) -> Result<Option<Verified>, Failure> {
+    let refused = |error: VerifyError| {
+        let hint = match error {
+            VerifyError::Status { got, .. } => {
+                format!("; if that is what is to be loaded, add --status {got}")
+            }
+            _ => String::new(),
+        };
+        (Exit::TrialFailed, format!("{error}{hint}"))
+    };
+    let verified = runtime.block_on(async {
+        tokio::select! {
+            verified = load::verify(job, target) => Some(verified),
+            () = cancel.cancelled() => None,
+        }
+    });
+    let Some(verified) = verified.transpose().map_err(refused)? else {
+        return Ok(None);
+    };
+    if arguments.request.same_body {
+        return verified.holding_to_its_body().map(Some).map_err(refused);
     }
-    let control = Control::new(arguments.threads(), cancel.clone(), |_, _| {});
-    let load = load::run(&job, &verified, &target, &control).map_err(|error| cannot(&error))?;
-    let summary = Summary::of(&load);
-    if arguments.json {
+    Ok(Some(verified))
+}
+
+/// Prints what was found; the exit code says how it went.
+fn tell(arguments: &LoadArgs, url: &Url, spec: &LoadSpec, load: &Load, interrupted: bool) -> Exit {
+    let summary = Summary::of(&url.shown(), spec, load, interrupted);
+    if arguments.output.json {
         print(&summary.json());
     } else {
-        print(&summary.text(&load));
+        print(&shown::text(
+            &summary,
+            Look::of_environment(paints_output()),
+        ));
     }
-    if cancel.is_cancelled() {
+    if interrupted {
         say_line("interrupted; the figures are of what was done until then");
-        return Ok(Exit::Interrupted);
+        return Exit::Interrupted;
     }
-    Ok(if load.counts.errors() > 0 {
-        Exit::TrialFailed
-    } else {
+    if summary.is_good() {
         Exit::Fine
-    })
+    } else {
+        Exit::TrialFailed
+    }
 }
 
 /// The first signal ends the load and its figures are printed, the second ends at once.

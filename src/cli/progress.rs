@@ -113,6 +113,13 @@ fn lines(event: &Event) -> Vec<String> {
                 "another run makes the runtime {name}; waiting for it"
             )]
         }
+        Event::CeilingStarted { threads } => vec![format!(
+            "measuring what the generator itself can send here with {}, once for this machine: about 2 s",
+            counted(*threads, "thread")
+        )],
+        Event::CeilingUnknown { why } => vec![format!(
+            "note: what the generator itself can send on this machine: {why}"
+        )],
         Event::RoundAdded { round, cells, .. } => {
             vec![format!(
                 "round {round} is added: {}",
@@ -337,7 +344,9 @@ impl Display {
             | Event::CheckedOut { .. }
             | Event::BuildStarted { .. }
             | Event::BuildKept { .. }
-            | Event::RuntimeAwaited { .. } => {}
+            | Event::RuntimeAwaited { .. }
+            | Event::CeilingStarted { .. }
+            | Event::CeilingUnknown { .. } => {}
         }
     }
 

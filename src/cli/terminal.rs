@@ -37,6 +37,11 @@ pub(super) fn style() -> Style {
     }
 }
 
+/// Whether results on standard output may have colours.
+pub(super) fn paints_output() -> bool {
+    !matches!(AutoStream::choice(&std::io::stdout()), ColorChoice::Never)
+}
+
 /// Whether standard error is a terminal that can show a line that changes.
 pub(super) fn is_interactive() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")

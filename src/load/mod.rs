@@ -16,6 +16,7 @@ mod lane;
 mod open;
 mod paced;
 mod poller;
+mod probe;
 mod recorder;
 mod request;
 mod schedule;
@@ -29,5 +30,7 @@ pub use control::{Cancel, Control, LoadPhase, Progress};
 pub use engine::{LoadError, run};
 pub use files::{Files, FilesError};
 pub use job::{Job, Target, TargetError, allowed};
+#[doc(hidden)]
+pub use probe::Probe;
 pub use request::JobError;
 pub use verify::{Verified, VerifyError, answer, ask, unasked, verify};

@@ -25,7 +25,7 @@ pub use metric::{EVERY_METRIC, METRICS, Metric, metric, unit};
 pub use observed::{Answer, Arrival, Observed, Serving};
 pub use open::{OpenLoop, StageLoad};
 pub use round::Round;
-pub use run::{End, Host, Pilot, Run, Session, SuiteFile};
+pub use run::{Ceiling, End, Host, Pilot, Run, Session, SuiteFile};
 pub use search::{Search, SearchStep};
 pub use share::Share;
 pub use told::{Quantile, Timing, Told};

@@ -39,6 +39,10 @@ pub struct Run {
         skip_serializing_if = "Option::is_none"
     )]
     pub warmup: Option<Duration>,
+    /// What the built-in generator can send on this machine at all, by the number of its threads; empty where it was not
+    /// measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ceilings: Vec<Ceiling>,
     /// The invocations that worked on this run: the first, then each `--resume`.
     pub sessions: Vec<Session>,
     /// How it ended; none while it runs, or after its runner was killed.
@@ -69,6 +73,32 @@ pub struct Pilot {
     pub outcome: Outcome,
     /// How long it took, from the first process to the proof that all are gone.
     pub took_ns: u64,
+}
+
+/// What the built-in generator can send on a machine at all: a closed loop with the null server at its other end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ceiling {
+    /// Threads that made the load.
+    pub threads: usize,
+    /// Connections that they had, all together.
+    pub connections: u32,
+    /// Successes a second.
+    pub requests_per_second: f64,
+    /// CPU time of these threads as a share of the time that they had. Far below 1 the null server, or a lack of
+    /// processors, was the limit, and the generator alone could send more.
+    pub cpu_share: Option<f64>,
+    /// When it was measured, RFC 3339 in UTC. A label.
+    pub measured: String,
+}
+
+/// From this share of its threads' time on, the generator was the slower end.
+const FULL: f64 = 0.90;
+
+impl Ceiling {
+    /// Whether the generator was the limit, so that it is its own ceiling; else it is that of the null server.
+    pub fn is_of_the_generator(&self) -> bool {
+        self.cpu_share.is_some_and(|share| share >= FULL)
+    }
 }
 
 /// The suite file of a run.

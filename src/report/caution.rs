@@ -6,7 +6,7 @@ use super::hint;
 use super::naming::Naming;
 use super::roles::shared_pages;
 use super::rows::{Bodies, baseline, bodies, reasons};
-use super::{Input, effect, paced, repetitions, show, warmup};
+use super::{Input, effect, generator, paced, repetitions, show, warmup};
 use crate::ids::TrialId;
 use crate::record::{ErrorKind, Load, Phase, Proof, Reading, Trial};
 use crate::spec::Cell;
@@ -58,10 +58,11 @@ pub(super) fn all(
         let baseline = no_baseline(naming, cell, cells);
         let pilot = warmup::unsettled(input.run, cell.cell);
         let grows = growths.sentence(cell);
+        let near = generator::caution(cell, input.run);
         let own = of_cell(&readings, cell)
             .into_iter()
             .chain(paced::cautions(cell));
-        for text in own.chain(pilot).chain(grows).chain(baseline) {
+        for text in own.chain(pilot).chain(near).chain(grows).chain(baseline) {
             let title = naming.title(cell.cell);
             match cautions
                 .iter_mut()

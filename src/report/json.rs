@@ -3,6 +3,7 @@
 
 use super::baseline;
 use super::gate;
+use super::generator;
 use super::growth::Growths;
 use super::method::compared_revisions;
 use super::published;
@@ -47,6 +48,7 @@ pub(super) fn report(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
         "host": run.host,
         "versions": run.versions,
         "warm_up": warmup::json(run),
+        "ceilings": run.ceilings,
         "sessions": run.sessions,
         "suite_sha256": run.suite.sha256,
         "verdict_needs_trials": ENOUGH_TRIALS,
@@ -138,6 +140,7 @@ fn cell_json(
             "wire_mean_bytes": body.mean_wire,
             "decoded_bytes": body.decoded,
         })),
+        "generator_use": generator::json(cell, run),
         "effect": effect_json(&effect_of(cell, all)),
         "open_loop": paced::json(cell),
         "search": capacity::json(cell),

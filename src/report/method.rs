@@ -2,7 +2,7 @@
 //! sent for each cell, so that someone else can do it again.
 
 use super::naming::Naming;
-use super::{Input, repetitions, show, warmup};
+use super::{Input, generator, repetitions, show, warmup};
 use crate::record::{Host, Run, Trial};
 use crate::spec::{Amount, Cell, LoadSpec, Order, ProcessSpec, WORKTREE, short_commit};
 use crate::units::{show_bytes, show_duration, show_number, show_seconds, write_duration};
@@ -53,6 +53,7 @@ pub(super) fn facts(run: &Run, input: &Input<'_>) -> Vec<Fact> {
     add("Order", Some(order(run)));
     add("Warm-up", Some(warmup::fact(run)));
     add("Timing", Some(timing(run)));
+    add("Generator", generator::fact(run));
     add("Trials", Some(trials(run, input)));
     add("Repetitions", repetitions::fact(run));
     add("Sampler", sampler(input));

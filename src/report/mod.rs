@@ -11,6 +11,7 @@ mod digest;
 mod effect;
 mod finding;
 mod gate;
+mod generator;
 mod growth;
 mod hint;
 mod json;

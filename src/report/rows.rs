@@ -273,17 +273,23 @@ pub(super) fn trials(naming: &Naming<'_>, cells: &[CellSummary<'_>]) -> Vec<Tria
         .flat_map(|cell| cell.trials.iter().map(move |trial| (cell, *trial)))
         .map(|(cell, trial)| TrialView {
             title: naming.title(cell.cell),
-            trial: match trial.outcome {
-                Outcome::Valid => trial.trial.repetition.to_string(),
-                Outcome::Invalid { .. } => format!("{} (invalid)", trial.trial.repetition),
-                Outcome::Failed { .. } => format!("{} (failed)", trial.trial.repetition),
-            },
+            trial: trial_name(trial),
             metrics: METRICS
                 .iter()
                 .map(|metric| (metric.name, single(metric, trial)))
                 .collect(),
         })
         .collect()
+}
+
+/// The repetition, and what came of it where the trial is not valid.
+pub(super) fn trial_name(trial: &Trial) -> String {
+    let repetition = trial.trial.repetition;
+    match trial.outcome {
+        Outcome::Valid => repetition.to_string(),
+        Outcome::Invalid { .. } => format!("{repetition} (invalid)"),
+        Outcome::Failed { .. } => format!("{repetition} (failed)"),
+    }
 }
 
 fn single(of: &Metric, trial: &Trial) -> String {

@@ -7,6 +7,7 @@ use super::capacity::{self, SearchView};
 use super::caution::{self, Caution};
 use super::finding::{banners, findings};
 use super::gate::{self, GatesView};
+use super::generator::{self, GeneratorRow};
 use super::growth::Growths;
 use super::method::{Fact, Recipe, facts, recipes, repeat};
 use super::naming::Naming;
@@ -79,6 +80,8 @@ pub struct View {
     pub others: Vec<OtherView>,
     /// Every trial that has a record.
     pub trials: Vec<TrialView>,
+    /// What the generator did in every trial that has a load.
+    pub generator: Vec<GeneratorRow>,
     /// Whether the memory of any cell grows with the requests that it serves.
     pub growing: bool,
     /// Whether any figure is a lower bound.
@@ -333,6 +336,7 @@ impl View {
             published: published(&run.spec, &naming, &summaries),
             others: others(&naming, &summaries),
             trials: trials(&naming, &summaries),
+            generator: generator::rows(&naming, &summaries),
             cautions: caution::all(input, &naming, &summaries, &growths),
             facts: facts(run, input),
             recipes: recipes(run, &naming),

@@ -63,6 +63,16 @@ pub enum Event {
         /// Its name.
         name: String,
     },
+    /// What the generator itself can do is measured, which it is once for a machine.
+    CeilingStarted {
+        /// The threads that make the load.
+        threads: usize,
+    },
+    /// It could not be measured, or not be kept.
+    CeilingUnknown {
+        /// Why, in a sentence without its full stop.
+        why: String,
+    },
     /// Another round is wanted: the number of trials is found, or a budget has time left.
     RoundAdded {
         /// Its number, from 1.

@@ -4,9 +4,10 @@
 //! `runner` takes the trials and keeps each on disk before the next; `observe` is what can be seen of
 //! a server before its load, `loading` a load at work; `beyond` is what this
 //! version cannot carry out, `repository` is what git tells of revisions, `checkout` those that cells are made from;
-//! `event` is what happened, for whoever listens.
+//! `ceiling` is what the generator itself can do here, `event` what happened, for whoever listens.
 
 mod beyond;
+mod ceiling;
 mod checkout;
 mod event;
 mod loading;

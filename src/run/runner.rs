@@ -1,6 +1,7 @@
 //! The runner: makes what must be made, takes the trials in their order, and
 //! keeps each on disk before the next begins.
 
+use super::ceiling::ceilings;
 use super::checkout::Checkouts;
 use super::event::{Event, Live};
 use super::loading::Running;
@@ -110,6 +111,9 @@ async fn measure(
         asked = asked => asked?,
         () = cancel.cancelled() => Tools::default(),
     };
+    if let Some(end) = ceilings(records, job, cancel, spec, plan, listen).await? {
+        return Ok(end);
+    }
     let means = Means {
         job,
         cancel,
@@ -400,7 +404,7 @@ impl Session<'_> {
 
 /// Half of the processors make load, so that the server has the other half; at
 /// most one thread a connection.
-fn generator_threads(cpus: usize, cell: &Cell) -> usize {
+pub(super) fn generator_threads(cpus: usize, cell: &Cell) -> usize {
     (cpus / 2).clamp(1, cell.work.connections.max(1) as usize)
 }
 

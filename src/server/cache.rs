@@ -5,7 +5,7 @@
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -17,6 +17,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub struct Cache {
     root: PathBuf,
 }
+
+/// Something that was found out once, and that holds as long as nothing that it depends on changes: one file of an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding(PathBuf);
 
 /// That an entry of the cache is in use, until it is dropped.
 #[derive(Debug)]
@@ -65,6 +69,11 @@ impl Cache {
         // Nothing of it is other than strings, numbers and lists.
         let text = serde_json::to_vec(of).unwrap_or_default();
         self.root.join(kind).join(format!("{name}-{}", hash(&text)))
+    }
+
+    /// Where a finding of a kind is kept that holds for `of` only.
+    pub fn finding(&self, kind: &str, of: &impl Serialize) -> Finding {
+        Finding(self.entry(kind, kind, of))
     }
 
     /// Waits until nobody else uses an entry, and holds it alone. `wait` is told once, where it must be waited for.
@@ -146,6 +155,31 @@ impl Cache {
     }
 }
 
+impl Finding {
+    /// Waits until nobody else finds it out at this moment, and keeps others waiting until the hold is dropped.
+    pub async fn alone(&self) -> io::Result<Hold> {
+        Cache::at(PathBuf::new()).alone(&self.0, || {}).await
+    }
+
+    /// The bytes that are kept; none where there are none that can be read.
+    pub fn kept(&self) -> Option<Vec<u8>> {
+        fs::read(self.file()).ok()
+    }
+
+    /// Keeps these bytes in the place of others. A reader sees either, never a part.
+    pub fn keep(&self, bytes: &[u8]) -> io::Result<()> {
+        fs::create_dir_all(&self.0)?;
+        let mut file = tempfile::NamedTempFile::new_in(&self.0)?;
+        file.write_all(bytes)?;
+        file.persist(self.file())?;
+        Ok(())
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("finding.json")
+    }
+}
+
 impl Hold {
     /// Lets others use the entry too, but not change it.
     pub(super) fn share(self) -> io::Result<Self> {
@@ -191,4 +225,23 @@ pub(super) fn hash(text: &[u8]) -> String {
         .map(|byte| format!("{byte:02x}"))
         .collect::<Vec<_>>()
         .concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_holds_for_what_it_was_found_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().join("new"));
+        let one = cache.finding("kind", &("a", 1));
+        assert_eq!(one.kept(), None);
+        one.keep(b"first").unwrap();
+        one.keep(b"second").unwrap();
+        assert_eq!(one.kept().unwrap(), b"second");
+        assert_eq!(cache.finding("kind", &("a", 2)).kept(), None);
+        assert_eq!(cache.empty().unwrap(), (1, Vec::new()));
+        assert_eq!(one.kept(), None);
+    }
 }

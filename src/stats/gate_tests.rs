@@ -140,6 +140,7 @@ pub(in crate::stats) fn run(cells: Vec<Cell>, trials: &[Trial]) -> Run {
         versions: [].into(),
         sessions: Vec::new(),
         pilots: Vec::new(),
+        ceilings: Vec::new(),
         warmup: None,
         end: Some(End::Complete),
     }

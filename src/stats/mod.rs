@@ -5,6 +5,7 @@
 
 mod between;
 mod capacity;
+mod ceiling;
 mod changed;
 mod comparison;
 mod configured;
@@ -29,6 +30,7 @@ mod warmup;
 
 pub use between::{Across, Between, Change, Field, HEADLINE, Open, Ruling, between};
 pub use capacity::{Seek, Turn, broken};
+pub use ceiling::{OfCeiling, has_ceiling, of_ceiling};
 pub use comparison::{Comparison, Verdict, comparisons};
 pub use effect::{Effect, Hidden, Pair, effect, pairs};
 pub use enough::{half_of, still_wide, wanting};
@@ -46,5 +48,5 @@ pub use steady::{Beginning, Steadiness, least_steady, steadiness, steadiness_of}
 pub use summary::{
     CellSummary, ENOUGH_TRIALS, Ratio, Spread, State, Value, complete, ratio, summarise,
 };
-pub use validity::{cut_short, validity};
+pub use validity::{busy_share, cut_short, validity};
 pub use warmup::{settled, still_apart};

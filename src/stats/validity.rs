@@ -377,6 +377,15 @@ pub(super) fn idle(load: &Load, work: &LoadSpec) -> bool {
     busy.is_some_and(|busy| busy < LITTLE.0 * until_planned(load, work))
 }
 
+/// The time that requests and reconnects took as a share of the time of all connections until the planned end: what Little's
+/// law is about. None where it is not judged, since requests are too few or the generator tells no mean.
+pub fn busy_share(load: &Load, work: &LoadSpec) -> Option<f64> {
+    let finished = load.counts.succeeded + load.counts.errors();
+    let whole = until_planned(load, work);
+    let judged = finished >= enough_for_little(load, work) && whole > 0.0;
+    Some(busy_ns(load).filter(|_| judged)? / whole)
+}
+
 /// Below so many requests the first and the last ones outweigh the law.
 fn enough_for_little(load: &Load, work: &LoadSpec) -> u64 {
     (LITTLE_EACH * work.in_flight()).max(LITTLE_ALL) * u64::from(rounds(load))

@@ -7,6 +7,7 @@ mod fixture;
 mod kit;
 
 mod answers;
+mod ceiling;
 mod command;
 mod compare;
 mod effect;

@@ -514,6 +514,7 @@ fn run(spec: Spec, plan: Vec<Planned>) -> Run {
             .map(|(name, version)| (name.to_owned(), version.to_owned()))
             .into(),
         pilots: Vec::new(),
+        ceilings: Vec::new(),
         warmup: None,
         sessions: vec![Session {
             started: "2026-11-30T19:05:00Z".to_owned(),

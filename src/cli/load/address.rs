@@ -1,6 +1,10 @@
 //! The URL that is loaded: where it is, what Host says, and the request target as it was written.
 
-use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
+use std::time::Duration;
+
+/// How long one of several addresses is given to take a connection.
+const TRY_FOR: Duration = Duration::from_secs(1);
 
 /// A URL in its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,10 +26,16 @@ impl Url {
         }
         let rest = if lower.starts_with("http://") {
             &text["http://".len()..]
-        } else if text.contains("://") {
+        } else if has_a_scheme(text) {
             return Err(format!(
                 "{text:?} is not an HTTP URL; write http://HOST:PORT/PATH"
             ));
+        } else if text
+            .strip_prefix(':')
+            .is_some_and(|port| port.starts_with(|c: char| c.is_ascii_digit()))
+        {
+            // A port alone is one of this machine.
+            &format!("localhost{text}")
         } else {
             text
         };
@@ -54,15 +64,38 @@ impl Url {
         })
     }
 
-    /// The first address of the host.
-    pub(super) fn resolve(&self) -> Result<SocketAddr, String> {
+    /// The URL in full.
+    pub(super) fn shown(&self) -> String {
+        format!("http://{}{}", self.authority, self.path)
+    }
+
+    /// The addresses of the host, at least one.
+    pub(super) fn addresses(&self) -> Result<Vec<SocketAddr>, String> {
         let unknown = |why: String| format!("the host {:?} has no address{why}", self.host);
-        (self.host.as_str(), self.port)
+        let all: Vec<SocketAddr> = (self.host.as_str(), self.port)
             .to_socket_addrs()
             .map_err(|error| unknown(format!(": {error}")))?
-            .next()
-            .ok_or_else(|| unknown(String::new()))
+            .collect();
+        if all.is_empty() {
+            return Err(unknown(String::new()));
+        }
+        Ok(all)
     }
+}
+
+/// The one that is loaded: of several, as `localhost` has, the first that takes a connection, else the first.
+pub(super) fn answering(all: &[SocketAddr]) -> Option<SocketAddr> {
+    let takes = |address: &&SocketAddr| TcpStream::connect_timeout(address, TRY_FOR).is_ok();
+    match all {
+        [one] => Some(*one),
+        several => several.iter().find(takes).or(several.first()).copied(),
+    }
+}
+
+/// Whether a text begins as `ftp://` does.
+fn has_a_scheme(text: &str) -> bool {
+    text.find(['/', '?', '#'])
+        .is_some_and(|end| text[..end].ends_with(':') && text[end..].starts_with("//"))
 }
 
 /// Host without brackets, and port; none where that is neither.
@@ -112,6 +145,10 @@ mod tests {
                 3000,
                 "/?x",
             ),
+            ("127.0.0.1:8080", "127.0.0.1:8080", "127.0.0.1", 8080, "/"),
+            ("a?u=ftp://b", "a", "a", 80, "/?u=ftp://b"),
+            (":8080", "localhost:8080", "localhost", 8080, "/"),
+            (":8080/a?b", "localhost:8080", "localhost", 8080, "/a?b"),
             ("http://[::1]:81/", "[::1]:81", "::1", 81, "/"),
             ("http://[::1]", "[::1]", "::1", 80, "/"),
         ] {
@@ -121,11 +158,25 @@ mod tests {
     }
 
     #[test]
+    fn of_several_addresses_the_one_that_answers_is_loaded() {
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let ours = listener.local_addr().unwrap();
+        let gone = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let other = gone.local_addr().unwrap();
+        drop(gone);
+        assert_eq!(answering(&[other, ours]), Some(ours));
+        assert_eq!(answering(&[other]), Some(other));
+        assert_eq!(answering(&[]), None);
+    }
+
+    #[test]
     fn what_is_no_url_is_said() {
         for text in [
             "",
             "http://",
+            ":",
             "http://:80/",
+            ":/a",
             "http://a:b/",
             "http://a:0/",
             "http://a:70000/",
