@@ -116,7 +116,9 @@ fn compared(
     let body = bodies(cell);
     let size = |size: Option<u64>| size.map_or_else(String::new, |size| size.to_string());
     let effect = effect_of(cell, cells);
-    let found = all.iter().find(|one| one.of.cell.id == cell.cell.id);
+    let found = all
+        .iter()
+        .find(|one| one.of.cell.id == cell.cell.id && one.metric == "requests_per_second");
     let interval = found.and_then(|found| found.ratio.interval);
     vec![
         size(body.map(|body| body.wire)),

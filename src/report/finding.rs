@@ -169,6 +169,8 @@ fn finding(
         object: departure.from,
         hidden: matches!(effect(cell, base), Effect::OnlyConfigured(_)),
         verdict: comparison.verdict.word(),
+        metric: in_words(comparison.metric),
+        less_is_better: comparison.metric.starts_with("response_"),
         ratio: shown,
         interval,
         less: rate.value < 1.0,
@@ -187,6 +189,16 @@ fn finding(
         basis,
     };
     Some((finding, few))
+}
+
+/// A metric that cells are compared in.
+fn in_words(metric: &str) -> &'static str {
+    match metric {
+        "capacity" => "highest rate that holds",
+        "response_p99" => "p99 response time",
+        "response_p50" => "median response time",
+        _ => "requests per second",
+    }
 }
 
 /// What the cell does to the bytes of a body on the wire, where that is a hundredth of them.

@@ -212,7 +212,7 @@ fn effect_json(effect: &Effect) -> Value {
     }
 }
 
-/// What may be said of the ratio in requests per second; null where there is none.
+/// What may be said of the ratio in the metric that cells of this kind are compared in; null where there is none.
 fn verdict(cell: &CellSummary<'_>, compared: &[Comparison<'_, '_>]) -> Value {
     let found = compared.iter().find(|one| one.of.cell.id == cell.cell.id);
     found.map_or(Value::Null, |found| {
@@ -220,7 +220,11 @@ fn verdict(cell: &CellSummary<'_>, compared: &[Comparison<'_, '_>]) -> Value {
             Verdict::NotShown { could_have_seen } => Some(could_have_seen),
             _ => None,
         };
-        json!({ "word": found.verdict.word(), "could_have_seen": could_have_seen })
+        json!({
+            "metric": found.metric,
+            "word": found.verdict.word(),
+            "could_have_seen": could_have_seen,
+        })
     })
 }
 

@@ -130,7 +130,11 @@ pub struct Finding {
     pub object: String,
     /// `differ`, `not_shown`, `too_few` or `limited`.
     pub verdict: &'static str,
-    /// Ratio of requests per second.
+    /// What is compared, in words: `requests per second`.
+    pub metric: &'static str,
+    /// Whether less of it is better.
+    pub less_is_better: bool,
+    /// Ratio of it.
     pub ratio: String,
     /// Its interval, where there are trials enough.
     pub interval: Option<String>,

@@ -5,7 +5,7 @@ use super::grounds::{Grounds, LEVEL};
 use super::summary::{Ratio, State, logs_of, ratio};
 use super::{CellSummary, effect};
 use crate::record::Run;
-use crate::spec::RunSettings;
+use crate::spec::{Pace, RunSettings};
 
 /// What may be said of a ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,13 +50,16 @@ pub struct Comparison<'c, 'a> {
     pub of: &'c CellSummary<'a>,
     /// The cell that it is compared with.
     pub to: &'c CellSummary<'a>,
+    /// The metric that both are compared in: what the suite cannot set itself.
+    pub metric: &'static str,
     /// The figure of the one as a multiple of the other's.
     pub ratio: Ratio,
     /// What may be said of it.
     pub verdict: Verdict,
 }
 
-/// The comparison of every measured cell with its baseline, in requests per second. Cells whose toggles do nothing
+/// The comparison of every measured cell with its baseline, in requests per second; where the suite gives the rate in response
+/// times (p99, or p50 where there are too few for that), and where it searches in the rate that held. Cells whose toggles do nothing
 /// are compared with none.
 pub fn comparisons<'c, 'a>(run: &Run, cells: &'c [CellSummary<'a>]) -> Vec<Comparison<'c, 'a>> {
     let settings = &run.spec.run;
@@ -125,6 +128,20 @@ fn is_apart(ratio: &Ratio, min_effect: f64) -> bool {
     excluded && (ratio.value - 1.0).abs() >= min_effect
 }
 
+/// What two cells are compared in; none where they have no such metric in common.
+fn headline(of: &CellSummary<'_>, to: &CellSummary<'_>) -> Option<&'static str> {
+    let both = |name: &&str| of.metrics.contains_key(*name) && to.metrics.contains_key(*name);
+    let candidates: &[&'static str] = match (&of.cell.work.pace, &to.cell.work.pace) {
+        (None, None) => &["requests_per_second"],
+        (Some(Pace::Search(_)), Some(Pace::Search(_))) => &["capacity"],
+        (Some(Pace::Rate(_) | Pace::Stages(_)), Some(Pace::Rate(_) | Pace::Stages(_))) => {
+            &["response_p99", "response_p50"]
+        }
+        _ => &[],
+    };
+    candidates.iter().copied().find(|name| both(name))
+}
+
 /// One comparison, as it stands before all are taken together, and its test where there is one.
 fn compare<'c, 'a>(
     settings: &RunSettings,
@@ -136,8 +153,8 @@ fn compare<'c, 'a>(
     if of.state != State::Measured || to.state != State::Measured || effect(of, to).is_nothing() {
         return None;
     }
-    let rate = "requests_per_second";
-    let (mine, other) = (of.metrics.get(rate)?, to.metrics.get(rate)?);
+    let metric = headline(of, to)?;
+    let (mine, other) = (of.metrics.get(metric)?, to.metrics.get(metric)?);
     let ratio = ratio(mine, other, settings.order)?;
     let (verdict, test) = if of.is_limited() || to.is_limited() {
         (Verdict::Limited, None)
@@ -152,6 +169,7 @@ fn compare<'c, 'a>(
     let comparison = Comparison {
         of,
         to,
+        metric,
         ratio,
         verdict,
     };
