@@ -244,6 +244,7 @@ fn pure_rooms_do_no_input_or_output() {
 /// Files that may ask what time it is: for the name of a run, and for when something began, to be read by people.
 const MAY_KNOW_THE_DATE: &[&str] = &[
     "cli/run.rs",
+    "run/ceiling.rs",
     "run/runner.rs",
     "run/trial.rs",
     "store/folder.rs",
