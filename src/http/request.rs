@@ -92,8 +92,7 @@ impl std::error::Error for RequestError {}
 impl Request<'_> {
     /// The bytes to write.
     pub fn to_bytes(&self) -> Result<Vec<u8>, RequestError> {
-        self.check_line()?;
-        self.check_headers()?;
+        self.check()?;
         let mut out = Vec::with_capacity(256 + self.body.map_or(0, <[u8]>::len));
         let mut line = |parts: &[&str]| {
             for part in parts {
@@ -119,6 +118,12 @@ impl Request<'_> {
         line(&[]);
         out.extend_from_slice(self.body.unwrap_or_default());
         Ok(out)
+    }
+
+    /// Whether it can be sent as it is written.
+    pub(super) fn check(&self) -> Result<(), RequestError> {
+        self.check_line()?;
+        self.check_headers()
     }
 
     fn has(&self, name: &str) -> bool {

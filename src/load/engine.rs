@@ -1,13 +1,14 @@
 //! A load from its first connection to its record: threads, phases and their edges.
 
 use super::control::{Control, LoadPhase};
+use super::h2;
 use super::job::{Job, Target};
 use super::poller::Waker;
 use super::recorder::Recorder;
 use super::tickets::Tickets;
 use super::verify::Verified;
 use super::worker::{Duty, Event, Order, work};
-use crate::record::Load;
+use crate::record::{Http2, Load};
 use crate::spec::Amount;
 use std::fmt;
 use std::io;
@@ -59,7 +60,14 @@ pub fn run(
         Amount::Requests(total) => Some(total),
     };
     let recorder = recorder?.ok_or(LoadError::NoConnections)?;
-    let mut load = recorder.finish(planned, job.connections, crew.size);
+    let allowed = recorder.streams_allowed;
+    let mut load = recorder.finish(planned, job.lanes(), crew.size);
+    load.connections.wanted = job.connections.into();
+    load.http2 = job.http2.as_ref().map(|_| Http2 {
+        streams: job.streams,
+        // What no number tells is no limit.
+        streams_allowed: allowed.and_then(|most| most.try_into().ok()),
+    });
     load.bytes.body_wire = Some(verified.wire_size());
     load.bytes.body_decoded = verified.decoded_size();
     control.enter(LoadPhase::Done, Instant::now());
@@ -84,7 +92,7 @@ impl Crew {
         let size = control.threads.min(job.connections as usize);
         let (tickets, seconds) = match job.amount {
             Amount::Duration(time) => (None, Some(time.as_secs_f64().ceil() as usize)),
-            Amount::Requests(total) => (Some(Arc::new(Tickets::new(total, job.connections))), None),
+            Amount::Requests(total) => (Some(Arc::new(Tickets::new(total, job.lanes()))), None),
         };
         let (teller, events) = channel();
         let mut crew = Self {
@@ -125,7 +133,11 @@ impl Crew {
             let begun = thread::Builder::new()
                 .name(format!("load-{thread}"))
                 .spawn(move || {
-                    let done = work(duty);
+                    let done = if duty.job.http2.is_some() {
+                        h2::work(duty)
+                    } else {
+                        work(duty)
+                    };
                     if let Err(reason) = &done {
                         let _ = events.send(Event::Failed(reason.clone()));
                     }

@@ -1,7 +1,7 @@
 //! What is sent to whom: a load's spec with its symbols filled in and its request made into bytes.
 
-use crate::http::{Expectation, Request, RequestError};
-use crate::spec::{Amount, Fill, LoadSpec};
+use crate::http::{Expectation, Http2Request, Request, RequestError};
+use crate::spec::{Amount, Fill, Http, LoadSpec};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -71,6 +71,10 @@ pub fn allowed(address: IpAddr, allow_public: bool) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
     pub(super) request: Vec<u8>,
+    /// The same for HTTP/2, where that is what will be spoken.
+    pub(super) http2: Option<Http2Request>,
+    /// Requests in flight on each connection.
+    pub(super) streams: u32,
     pub(super) head_request: bool,
     pub(super) expect: Expectation,
     pub(super) connections: u32,
@@ -81,6 +85,11 @@ pub struct Job {
 }
 
 impl Job {
+    /// Requests that can be in flight at once.
+    pub(super) fn lanes(&self) -> u32 {
+        self.connections.saturating_mul(self.streams)
+    }
+
     /// The same load for a server that is warm.
     #[must_use]
     pub fn without_warm_up(self) -> Self {
@@ -106,11 +115,20 @@ impl Job {
             body: body.as_deref().map(str::as_bytes),
             authority: &target.authority,
             keep_alive: spec.keep_alive,
-        }
-        .to_bytes()?;
+        };
+        let http2 = match spec.http {
+            Http::One => None,
+            Http::Two => Some(Http2Request::new(&request, "http")?),
+        };
         let expect = &spec.expect;
         Ok(Self {
-            request,
+            request: request.to_bytes()?,
+            streams: if http2.is_some() {
+                spec.streams.max(1)
+            } else {
+                1
+            },
+            http2,
             head_request: spec.request.method == "HEAD",
             expect: Expectation {
                 status: expect.status,

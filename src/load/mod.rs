@@ -1,5 +1,5 @@
 //! The built-in load generator, a closed loop over HTTP/1.1: a number of connections, each with one
-//! request in flight. [`verify`] checks the first response whole; [`run`] opens the connections,
+//! request in flight; or over HTTP/2, with a number of them. [`verify`] checks the first response whole; [`run`] opens the connections,
 //! warms up, measures and drains, and gives a [`crate::record::Load`] in which every request that was begun
 //! is counted exactly once. Latency is service time: first byte written to last byte read.
 
@@ -9,6 +9,7 @@ mod control;
 mod deadlines;
 mod dial;
 mod engine;
+mod h2;
 mod job;
 mod known;
 mod poller;

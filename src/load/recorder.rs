@@ -72,6 +72,8 @@ pub(super) struct Recorder {
     ages: Vec<u64>,
     warmup_requests: u64,
     pub(super) cpu: Duration,
+    /// The fewest streams that a server of HTTP/2 allowed on a connection.
+    pub(super) streams_allowed: Option<u64>,
     /// Sum over the connections of the time until each had ended its last request.
     busy: Duration,
     last_end: Duration,
@@ -102,6 +104,7 @@ impl Recorder {
             ages: Vec::new(),
             warmup_requests: 0,
             cpu: Duration::ZERO,
+            streams_allowed: None,
             busy: Duration::ZERO,
             last_end: Duration::ZERO,
         }
@@ -126,6 +129,13 @@ impl Recorder {
         self.connections.opened += 1;
         self.connections.reconnects += u64::from(self.measuring && replaces);
         if self.measuring && waited {
+            self.connecting += took;
+        }
+    }
+
+    /// A request waited for a connection that others wait for as well.
+    pub(super) fn waited(&mut self, took: Duration) {
+        if self.measuring {
             self.connecting += took;
         }
     }
@@ -255,6 +265,8 @@ impl Recorder {
         self.ages.truncate(MAX_AGES);
         self.warmup_requests += other.warmup_requests;
         self.cpu += other.cpu;
+        let allowed = self.streams_allowed.into_iter().chain(other.streams_allowed);
+        self.streams_allowed = allowed.min();
         self.busy += other.busy;
         self.last_end = self.last_end.max(other.last_end);
     }
@@ -300,6 +312,7 @@ impl Recorder {
                 ..self.bytes
             },
             connections: self.connections,
+            http2: None,
             service: self.service.store(),
             told: None,
             service_failed: self.failed.store(),

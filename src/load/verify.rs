@@ -2,7 +2,9 @@
 
 use super::dial::connect;
 use super::job::{Job, Target};
-use crate::http::{BodyFault, CodingError, Exchange, ExchangeError, Fault, Reference, exchange};
+use crate::http::{
+    BodyFault, CodingError, Exchange, ExchangeError, Fault, Http2, Http2Request, Reference, exchange,
+};
 use crate::record::Answer;
 use crate::units::show_duration;
 use std::fmt;
@@ -124,7 +126,11 @@ pub async fn verify(job: &Job, target: &Target) -> Result<Verified, VerifyError>
 
 /// How many bytes come unasked after the response to the job's request, on a connection of its own. A
 /// generator that does not look counts them as the answer to the next one.
+/// HTTP/2 knows of every byte what it answers.
 pub async fn unasked(job: &Job, target: &Target) -> Result<usize, VerifyError> {
+    if job.http2.is_some() {
+        return Ok(0);
+    }
     let (response, mut stream) = asked(job, target).await?;
     if !response.reusable {
         return Ok(0);
@@ -136,7 +142,29 @@ pub async fn unasked(job: &Job, target: &Target) -> Result<usize, VerifyError> {
 
 /// Sends the job's request once, on a connection of its own. The response may be any.
 pub async fn ask(job: &Job, target: &Target) -> Result<Exchange, VerifyError> {
-    Ok(asked(job, target).await?.0)
+    match &job.http2 {
+        None => Ok(asked(job, target).await?.0),
+        Some(request) => asked_two(request, job.timeout, target).await,
+    }
+}
+
+async fn asked_two(
+    request: &Http2Request,
+    timeout: Duration,
+    target: &Target,
+) -> Result<Exchange, VerifyError> {
+    let address = target.address();
+    let work = async {
+        let stream = connect(address)
+            .await
+            .map_err(|error| VerifyError::Connect(address, error))?;
+        let mut connection = Http2::open(stream).await.map_err(VerifyError::Exchange)?;
+        let response = connection.exchange(request, MAX_BODY).await;
+        response.map_err(VerifyError::Exchange)
+    };
+    tokio::time::timeout(timeout, work)
+        .await
+        .map_err(|_| VerifyError::Timeout(timeout))?
 }
 
 async fn asked(job: &Job, target: &Target) -> Result<(Exchange, TcpStream), VerifyError> {
@@ -173,11 +201,11 @@ fn check(job: &Job, response: &Exchange) -> Result<(), VerifyError> {
             expected: expect.status,
         });
     }
-    let headers = response
-        .headers
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.as_slice()));
-    let fault = expect.check_head(response.status, &headers).err();
+    let headers = || {
+        let all = response.headers.iter();
+        all.map(|(name, value)| (name.as_str(), value.as_slice()))
+    };
+    let fault = expect.check_head(response.status, headers).err();
     let fault = fault.or_else(|| {
         if !expect.judges_body() {
             return None;

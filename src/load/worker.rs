@@ -397,7 +397,7 @@ impl Worker {
 }
 
 /// CPU time of this thread.
-fn cpu_time() -> Duration {
+pub(super) fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::try_from(time).unwrap_or_default()
 }
