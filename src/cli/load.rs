@@ -7,7 +7,7 @@ use super::exit::Exit;
 use super::terminal::{print, say_error, say_line};
 use crate::host;
 use crate::load::{self, Cancel, Control, Job, Target, VerifyError};
-use crate::spec::{Amount, Fill, LoadSpec, Request, Text};
+use crate::spec::{Amount, Fill, Http, LoadSpec, Request, Text};
 use crate::units::parse_duration;
 use address::Url;
 use clap::Args;
@@ -38,11 +38,12 @@ Exit codes: 1 requests failed, or the first response was not as expected; 2 bad 
 Examples:
   hotlap load http://127.0.0.1:8080/
   hotlap load http://127.0.0.1:8080/ -c 256 -d 30s -t 2        wrk -t2 -c256 -d30s http://127.0.0.1:8080/
+  hotlap load http://127.0.0.1:8080/ -c 8 --h2 --streams 8     h2load -c8 -m8 http://127.0.0.1:8080/
   hotlap load http://127.0.0.1:8080/ -n 100000 --json")]
 pub(super) struct LoadArgs {
     /// The URL to load, such as `http://127.0.0.1:8080/`
     url: String,
-    /// Connections, each with one request in flight
+    /// Connections, each with one request in flight (of HTTP/2, one on each stream)
     #[arg(short, long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
     /// How long the load lasts [default: 10s]
@@ -78,6 +79,12 @@ pub(super) struct LoadArgs {
     /// Open a connection for each request
     #[arg(long)]
     no_keep_alive: bool,
+    /// Speak HTTP/2, without TLS with prior knowledge (h2c)
+    #[arg(long, conflicts_with = "no_keep_alive")]
+    h2: bool,
+    /// Requests in flight on each connection of HTTP/2
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536), requires = "h2")]
+    streams: u32,
     /// Load an address that is neither loopback nor private; only where it is yours to load
     #[arg(long)]
     allow_public: bool,
@@ -135,6 +142,8 @@ impl LoadArgs {
             warmup: self.warmup,
             timeout: self.timeout,
             keep_alive: !self.no_keep_alive,
+            http: if self.h2 { Http::Two } else { Http::One },
+            streams: self.streams,
             ..LoadSpec::default()
         };
         spec.expect.status = self.status;

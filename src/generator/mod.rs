@@ -24,7 +24,7 @@ pub use find::{Missing, Tool, find};
 pub use order::{Order, Place};
 pub use run::{GeneratorError, Made, Phase, run};
 
-use crate::spec::LoadSpec;
+use crate::spec::{Http, LoadSpec};
 use adapter::Adapter;
 
 /// Every generator that can be run.
@@ -57,6 +57,9 @@ pub fn cannot(name: &str, work: &LoadSpec) -> Option<Vec<String>> {
     let path = order::literal_path(work);
     if !path.starts_with('/') {
         what.push("it asks for paths alone, which begin with a slash".to_owned());
+    }
+    if work.http == Http::Two {
+        what.push("it is asked for HTTP/1.1 alone, and the load is HTTP/2".to_owned());
     }
     what.extend(adapter.cannot(work).into_iter().map(str::to_owned));
     Some(what)

@@ -67,11 +67,7 @@ impl Expectation {
     }
 
     /// Status and headers.
-    pub fn check_head<'a, H>(
-        &self,
-        status: u16,
-        headers: impl Fn() -> H,
-    ) -> Result<(), Fault>
+    pub fn check_head<'a, H>(&self, status: u16, headers: impl Fn() -> H) -> Result<(), Fault>
     where
         H: Iterator<Item = (&'a str, &'a [u8])>,
     {

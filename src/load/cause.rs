@@ -1,7 +1,7 @@
 //! Why a request did not succeed: as a kind that is counted, and in words for the first of its kind.
 
 use super::job::Job;
-use crate::http::{Answered, Broken, Expectation, ExchangeError, Fault, ProtocolError};
+use crate::http::{Answered, Broken, ExchangeError, Expectation, Fault, ProtocolError};
 use crate::record::ErrorKind;
 use crate::units::show_duration;
 use rustix::io::Errno;

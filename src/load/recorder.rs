@@ -265,7 +265,10 @@ impl Recorder {
         self.ages.truncate(MAX_AGES);
         self.warmup_requests += other.warmup_requests;
         self.cpu += other.cpu;
-        let allowed = self.streams_allowed.into_iter().chain(other.streams_allowed);
+        let allowed = self
+            .streams_allowed
+            .into_iter()
+            .chain(other.streams_allowed);
         self.streams_allowed = allowed.min();
         self.busy += other.busy;
         self.last_end = self.last_end.max(other.last_end);

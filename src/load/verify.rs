@@ -3,7 +3,8 @@
 use super::dial::connect;
 use super::job::{Job, Target};
 use crate::http::{
-    BodyFault, CodingError, Exchange, ExchangeError, Fault, Http2, Http2Request, Reference, exchange,
+    BodyFault, CodingError, Exchange, ExchangeError, Fault, Http2, Http2Request, Reference,
+    exchange,
 };
 use crate::record::Answer;
 use crate::units::show_duration;

@@ -51,7 +51,10 @@ fn features(cell: &Cell) -> Vec<String> {
             matches!(work.pace, Some(Pace::Search(_))),
             "the search for the highest rate",
         ),
-        (work.http == Http::Two, "HTTP/2"),
+        (
+            work.http == Http::Two && !work.keep_alive,
+            "connections of HTTP/2 for one request each (`keep_alive = false`)",
+        ),
         (work.pipelining > 1, "pipelining"),
         (work.tls.is_some(), "TLS"),
     ];

@@ -85,6 +85,15 @@ impl Default for LoadSpec {
 }
 
 impl LoadSpec {
+    /// Requests that a closed loop has in flight at once: one on each connection, of HTTP/2 one on each stream.
+    pub fn lanes(&self) -> u64 {
+        let streams = match self.http {
+            Http::One => 1,
+            Http::Two => self.streams.max(1),
+        };
+        u64::from(self.connections) * u64::from(streams)
+    }
+
     /// How long one measured phase lasts; nothing where a number of requests ends it.
     pub fn length(&self) -> Duration {
         match (&self.pace, self.amount) {

@@ -3,7 +3,7 @@
 
 use super::figures::percent;
 use crate::record::{Counts, ErrorKind, Load, Observed, Timing};
-use crate::spec::{Amount, LoadSpec};
+use crate::spec::{Amount, Http, LoadSpec};
 use crate::units::{show_duration, show_number};
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ const WHOLE_SECOND: Duration = Duration::from_secs(1);
 /// - the window against the planned duration, of all rounds together: not shorter, nor longer than the time-out allows for
 ///   the drain, by more than 1 % or 50 ms; another generator may round the duration and the time-out up to whole seconds;
 /// - Little's law, where at least 10 requests a connection (and 100 in all) finished in each round: the time that requests
-///   and reconnects took, over connections × window, is within 0.90 and 1.02. The lower bound
+///   and reconnects took, over connections (of HTTP/2 connections × streams) × window, is within 0.90 and 1.02. The lower bound
 ///   takes the planned duration for the window, since connections are rightly idle while the last
 ///   responses are waited for; for a fixed number of requests it is 0.50, and for the built-in generator 0.75, above which
 ///   its figure is a bound ([`super::limit`]).
@@ -51,7 +51,7 @@ pub fn validity(load: &Load, work: &LoadSpec, max_errors: f64) -> Vec<String> {
     reasons.extend(own_limits(load));
     reasons.extend(surplus(load));
     reasons.extend(unsent(load, work));
-    reasons.extend(lost(load));
+    reasons.extend(lost(load, work));
     reasons.extend(unread(load, work));
     let errors = errors(load, work, max_errors);
     let errors_fit = errors.is_none();
@@ -115,11 +115,12 @@ fn unsent(load: &Load, work: &LoadSpec) -> Option<String> {
     (by_number && unsent > 0).then(|| format!("only {sent} of {planned} requests were sent"))
 }
 
-/// A connection of a closed loop has one request at a time.
-fn lost(load: &Load) -> Option<String> {
+/// A connection of a closed loop has one request at a time, of HTTP/2 one on each stream.
+fn lost(load: &Load, work: &LoadSpec) -> Option<String> {
     let rounds = load.rounds.len().max(1) as u64;
     let (open, wanted) = (load.counts.unfinished, load.connections.wanted);
-    (wanted > 0 && open > wanted * rounds).then(|| {
+    let most = wanted * work.lanes() / u64::from(work.connections.max(1));
+    (wanted > 0 && open > most * rounds).then(|| {
         let each = if rounds > 1 { " each round" } else { "" };
         format!(
             "{open} of {} requests sent have no outcome, which is more than the {wanted} connections can have \
@@ -278,12 +279,12 @@ fn rounds(load: &Load) -> u32 {
 
 fn little(load: &Load, work: &LoadSpec) -> Option<String> {
     let finished = load.counts.succeeded + load.counts.errors();
-    let connections = u64::from(work.connections);
+    let lanes = work.lanes();
     if finished < enough_for_little(load, work) || load.window_ns == 0 {
         return None;
     }
     let busy = busy_ns(load)?;
-    let whole = connections as f64 * load.window_ns as f64;
+    let whole = lanes as f64 * load.window_ns as f64;
     let (least, low) = match work.amount {
         Amount::Duration(_) => {
             let low = if load.is_built_in() {
@@ -300,11 +301,21 @@ fn little(load: &Load, work: &LoadSpec) -> Option<String> {
     }
     Some(format!(
         "the figures contradict each other (Little's law): {finished} requests at their mean latency \
-         would fill {} × the time of {connections} connections, where {} to {} is possible",
+         would fill {} × the time of {}, where {} to {} is possible",
         show_number(busy / whole, 3),
+        show_lanes(work),
         show_number(low, 2),
         show_number(LITTLE.1, 3),
     ))
+}
+
+/// What carries one request at a time, in words.
+fn show_lanes(work: &LoadSpec) -> String {
+    let connections = work.connections;
+    match work.http {
+        Http::One => format!("{connections} connections"),
+        Http::Two => format!("{} streams on {connections} connections", work.lanes()),
+    }
 }
 
 /// The time of all connections, but for what the last responses took beyond the planned duration.
@@ -315,7 +326,7 @@ fn until_planned(load: &Load, work: &LoadSpec) -> f64 {
         }
         Amount::Requests(_) => load.window_ns as f64,
     };
-    f64::from(work.connections) * window
+    work.lanes() as f64 * window
 }
 
 /// Whether the connections of the built-in generator's closed loop by time were idle for more than a tenth of it: the
@@ -330,8 +341,7 @@ pub(super) fn idle(load: &Load, work: &LoadSpec) -> bool {
 
 /// Below so many requests the first and the last ones outweigh the law.
 fn enough_for_little(load: &Load, work: &LoadSpec) -> u64 {
-    let connections = u64::from(work.connections);
-    (LITTLE_EACH * connections).max(LITTLE_ALL) * u64::from(rounds(load))
+    (LITTLE_EACH * work.lanes()).max(LITTLE_ALL) * u64::from(rounds(load))
 }
 
 /// The time that connections were not idle: requests of every end, and connecting anew. None

@@ -93,8 +93,14 @@ impl Summary {
         );
         let _ = writeln!(
             out,
-            "{} connections, {} threads{}",
+            "{} connections{}, {} threads{}",
             self.connections,
+            load.http2.map_or_else(String::new, |http2| {
+                let fewer = http2.fewer().map_or_else(String::new, |allowed| {
+                    format!(" (the server allows {allowed})")
+                });
+                format!(" of HTTP/2 with {} streams each{fewer}", http2.streams)
+            }),
             self.threads,
             self.generator_cpu_ns
                 .map_or_else(String::new, |cpu| format!(

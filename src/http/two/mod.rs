@@ -19,9 +19,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
 
 /// What a server may send ahead on one stream, in bytes: a body of that size never waits for the client.
-pub const STREAM_WINDOW: u32 = 1 << 20;
+const STREAM_WINDOW: u32 = 1 << 20;
 /// What it may send ahead on all streams of a connection.
-pub const CONNECTION_WINDOW: u32 = 8 << 20;
+const CONNECTION_WINDOW: u32 = 8 << 20;
 
 /// How every connection of HTTP/2 is set up: fixed windows, no push, heads as long as those of HTTP/1.1. Before the
 /// server has told its limit, `first_streams` may be open.

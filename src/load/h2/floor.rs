@@ -229,7 +229,10 @@ impl Floor {
                 return Poll::Ready(Err(end));
             }
             let mut waiting = signal.waiting.borrow_mut();
-            if !waiting.as_ref().is_some_and(|old| old.will_wake(cx.waker())) {
+            if !waiting
+                .as_ref()
+                .is_some_and(|old| old.will_wake(cx.waker()))
+            {
                 *waiting = Some(cx.waker().clone());
             }
             Poll::Pending

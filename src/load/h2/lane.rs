@@ -91,11 +91,7 @@ async fn ask(
 }
 
 /// Waits for the connection, which this or another lane opens.
-async fn connected(
-    floor: &Rc<Floor>,
-    link: &Rc<Link>,
-    trip: &mut Trip,
-) -> Result<Rc<Live>, Cause> {
+async fn connected(floor: &Rc<Floor>, link: &Rc<Link>, trip: &mut Trip) -> Result<Rc<Live>, Cause> {
     let since = Instant::now();
     let live = link.open(floor).outcome().await?;
     let now = Instant::now();
@@ -150,13 +146,7 @@ fn cause(broken: Broken, trip: &Trip) -> Cause {
     }
 }
 
-fn record(
-    floor: &Floor,
-    trip: &Trip,
-    checker: &Checker,
-    outcome: Result<(), Cause>,
-    now: Instant,
-) {
+fn record(floor: &Floor, trip: &Trip, checker: &Checker, outcome: Result<(), Cause>, now: Instant) {
     let mut recorder = floor.recorder.borrow_mut();
     recorder.status(checker.status());
     match outcome {

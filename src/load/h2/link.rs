@@ -233,10 +233,7 @@ impl Link {
         });
         let took = since.elapsed();
         let replaces = self.opened.replace(true);
-        floor
-            .recorder
-            .borrow_mut()
-            .connected(took, replaces, false);
+        floor.recorder.borrow_mut().connected(took, replaces, false);
         self.pause.set(FIRST_PAUSE);
         Ok(Rc::new(Live {
             sender: RefCell::new(sender),
@@ -247,10 +244,7 @@ impl Link {
 }
 
 /// Connects, and waits until the server has told its settings.
-async fn agree(
-    floor: &Floor,
-    meter: &Arc<Meter>,
-) -> Result<(SendRequest<Body>, Opening), Refused> {
+async fn agree(floor: &Floor, meter: &Arc<Meter>) -> Result<(SendRequest<Body>, Opening), Refused> {
     let socket = floor.dialer.borrow_mut().begin()?;
     let stream = TcpStream::from_std(socket.into())?;
     stream.writable().await?;
