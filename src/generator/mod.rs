@@ -76,6 +76,13 @@ mod tests {
             assert_eq!(cannot(name, &work("/")), Some(Vec::new()), "{name}");
         }
         assert_eq!(cannot("oha", &work("/")), None);
+        let two = LoadSpec {
+            http: Http::Two,
+            ..work("/")
+        };
+        for name in known() {
+            assert_eq!(cannot(name, &two).unwrap().len(), 1, "{name}");
+        }
         assert_eq!(
             known().collect::<Vec<_>>(),
             ["ab", "bombardier", "autocannon", "wrk"]

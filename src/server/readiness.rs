@@ -154,9 +154,13 @@ async fn ask(address: SocketAddr, question: &Question) -> Result<(u16, Open), St
             (answered, Some(stream), None)
         }
         Question::Two(request) => {
-            let opened = Http2::open(stream).await;
-            let mut connection = opened.map_err(|error| error.to_string())?;
-            let answered = connection.exchange(request, BODY_CAP).await;
+            let asked = async {
+                let mut connection = Http2::open(stream).await?;
+                let answered = connection.exchange(request, BODY_CAP).await;
+                Ok((answered, connection))
+            };
+            let asked: Result<_, ExchangeError> = Box::pin(asked).await;
+            let (answered, connection) = asked.map_err(|error| error.to_string())?;
             (answered, None, Some(connection))
         }
     };

@@ -14,6 +14,7 @@ mod figures;
 mod gates;
 mod generators;
 mod growth;
+mod h2;
 mod hints;
 mod kill;
 mod life;

@@ -5,6 +5,7 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Uri, Version};
+use std::fmt::Write as _;
 
 /// A body that is sent whole.
 pub type Body = Full<Bytes>;
@@ -90,7 +91,8 @@ fn unsendable(target: &str) -> RequestError {
     for c in target.chars() {
         match c {
             '#' | '<' | '>' | '\\' | '^' | '`' | '|' => {
-                encoded.push_str(&format!("%{:02X}", c as u32));
+                // Writing to a String can't fail.
+                let _ = write!(encoded, "%{:02X}", c as u32);
             }
             _ => encoded.push(c),
         }
