@@ -40,6 +40,7 @@ args = "--delay={{ '1ms' if value == 'on' else '0ms' }}"
 [[overrides]]
 when = { server = "many" }
 set.http = "2"
+set.keep_alive = false
 [loads.steady]
 requests = 100
 connections = 2
@@ -97,7 +98,7 @@ fn a_plan_is_a_tree_with_times_skips_and_the_order() {
             "  (baseline)  [1]\n└─ mode=off\n   ├─ @steady ",
             "absent\n│  $ true\n└─ @steady @paced skipped: no-such-tool is not on the PATH; make no-such-tool\n",
             "[1] this version of hotlap does not carry out open loops (`rate`)\n",
-            "[2] this version of hotlap does not carry out HTTP/2\n",
+            "[2] this version of hotlap does not carry out connections of HTTP/2 for one request each (`keep_alive = false`)\n",
             "steady: 3 cells, 6 trials, about ",
             "need at least 8 trials a cell to name one difference; there are cells with 2",
             "8 trials a cell would find a change of 4.0 %",
@@ -118,7 +119,7 @@ fn one_cell_is_shown_whole() {
         &text,
         &[
             "many@paced#",
-            "skipped    this version of hotlap does not carry out open loops (`rate`), HTTP/2",
+            "skipped    this version of hotlap does not carry out open loops (`rate`), connections of HTTP/2 for one request each (`keep_alive = false`)",
             "process    app, 2 of it, beside it",
             "command  app --port {{ port }}",
             "ready    its port takes a connection within 30s",
@@ -192,7 +193,7 @@ fn a_run_skips_what_it_cannot_carry_out_and_says_so() {
         &[
             " gates fell; --gate makes that exit code 3",
             "skipped demo/mode=on@paced: this version of hotlap does not carry out open loops (`rate`)",
-            "skipped many@steady: this version of hotlap does not carry out HTTP/2",
+            "skipped many@steady: this version of hotlap does not carry out connections of HTTP/2 for one request each (`keep_alive = false`)",
         ],
     );
     let (output, _, error) = case.hotlap(&["run", "case.toml", "--only", "load=paced"]);

@@ -38,6 +38,7 @@ The same load, as others are asked for it:
   oha -c 64 -z 30s -m POST -d TEXT URL     hotlap load -c 64 -d 30s -b TEXT URL
   bombardier -c 64 -n 100000 -l URL        hotlap load -c 64 -n 100000 URL
   wrk2 -t2 -c100 -d30s -R 2000 URL         hotlap load -t2 -c100 -d30s -r 2000 URL
+  h2load -c 8 -m 8 -n 100000 URL           hotlap load -c 8 --h2 --streams 8 -n 100000 URL
   ab -k -c 64 -n 100000 -p FILE URL        hotlap load -c 64 -n 100000 -b @FILE URL
   ab -c 64 -n 100000 URL                   hotlap load -c 64 -n 100000 --no-keep-alive URL
 
@@ -61,6 +62,7 @@ Keys of --json (times in nanoseconds, null where too few requests tell):
   bytes_received, bytes_sent, bytes_per_second
                        heads and framing included; the rate is of what came
   connections, threads, generator_cpu_ns
+  http2                null, or streams, and streams_allowed by the server
   connect_ns           count, mean, p50, max of all connections opened
   reconnects           connections opened anew during the load
   limited              null, or why the generator was the limit, so that
@@ -72,6 +74,7 @@ Exit codes: 1 requests failed, or the first response was not as expected; 2 bad 
 Examples:
   hotlap load :8080
   hotlap load http://127.0.0.1:8080/ -c 256 -d 30s -t 2
+  hotlap load :8080 -c 8 --h2 --streams 8
   hotlap load http://127.0.0.1:8080/ -n 100000 --json")]
 pub(super) struct LoadArgs {
     /// The URL to load, such as `http://127.0.0.1:8080/`, `localhost:8080` or `:8080/path`

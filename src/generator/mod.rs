@@ -24,7 +24,7 @@ pub use find::{Missing, Tool, find};
 pub use order::{Order, Place};
 pub use run::{GeneratorError, Made, Phase, run};
 
-use crate::spec::LoadSpec;
+use crate::spec::{Http, LoadSpec};
 use adapter::Adapter;
 
 /// Every generator that can be run.
@@ -72,6 +72,9 @@ pub fn cannot(name: &str, work: &LoadSpec) -> Option<Vec<String>> {
     ];
     let asked = asked.into_iter().filter(|(asked, _)| *asked);
     what.extend(asked.map(|(_, what)| what.to_owned()));
+    if work.http == Http::Two {
+        what.push("it is asked for HTTP/1.1 alone, and the load is HTTP/2".to_owned());
+    }
     what.extend(adapter.cannot(work).into_iter().map(str::to_owned));
     Some(what)
 }
@@ -87,6 +90,13 @@ mod tests {
             assert_eq!(cannot(name, &work("/")), Some(Vec::new()), "{name}");
         }
         assert_eq!(cannot("oha", &work("/")), None);
+        let two = LoadSpec {
+            http: Http::Two,
+            ..work("/")
+        };
+        for name in known() {
+            assert_eq!(cannot(name, &two).unwrap().len(), 1, "{name}");
+        }
         assert_eq!(
             known().collect::<Vec<_>>(),
             ["ab", "bombardier", "autocannon", "wrk"]

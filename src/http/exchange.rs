@@ -5,6 +5,7 @@
 use super::coding::{Coding, CodingError, Inflater};
 use super::decoder::{Decoder, ProtocolError, Sink, Step};
 use super::head::Head;
+use super::two::{Answered, Broken};
 use std::fmt;
 use std::io::{self, Write};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
@@ -48,6 +49,8 @@ pub enum ExchangeError {
     Read(io::Error),
     /// The response is not HTTP/1.1.
     Protocol(ProtocolError),
+    /// Over HTTP/2, and what the other end had sent first.
+    Http2(Broken, Answered),
     /// The body is larger than may be kept.
     TooLarge {
         /// The status of the response, which came all the same.
@@ -63,6 +66,13 @@ impl fmt::Display for ExchangeError {
             Self::Write(error) => write!(f, "the request could not be written: {error}"),
             Self::Read(error) => write!(f, "the response could not be read: {error}"),
             Self::Protocol(error) => write!(f, "{error}"),
+            Self::Http2(broken, Answered::Http2) => write!(f, "{broken}"),
+            Self::Http2(_, Answered::Http1) => {
+                f.write_str("the server does not speak HTTP/2: it answers in HTTP/1")
+            }
+            Self::Http2(broken, Answered::Nothing | Answered::Other) => {
+                write!(f, "the server does not speak HTTP/2 ({broken})")
+            }
             Self::TooLarge { limit, .. } => write!(
                 f,
                 "the body is larger than {}, which is the most that is verified",
@@ -137,7 +147,7 @@ where
 }
 
 /// Keeps what is told of a response.
-struct Kept {
+pub(super) struct Kept {
     status: u16,
     headers: Vec<(String, Vec<u8>)>,
     wire: Vec<u8>,
@@ -146,7 +156,8 @@ struct Kept {
 }
 
 impl Kept {
-    fn new(cap: u64) -> Self {
+    /// Keeps so many bytes of a body.
+    pub(super) fn new(cap: u64) -> Self {
         Self {
             status: 0,
             headers: Vec::new(),
@@ -156,7 +167,33 @@ impl Kept {
         }
     }
 
-    fn finish(self, reusable: bool, interim: u8) -> Exchange {
+    /// Takes a head.
+    pub(super) fn begin<'a>(
+        &mut self,
+        status: u16,
+        headers: impl Iterator<Item = (&'a str, &'a [u8])>,
+    ) {
+        self.status = status;
+        self.headers = headers
+            .map(|(name, value)| (name.to_owned(), value.to_vec()))
+            .collect();
+    }
+
+    /// Takes a piece of the body.
+    pub(super) fn keep(&mut self, piece: &[u8]) {
+        self.overflowed |= (self.wire.len() + piece.len()) as u64 > self.cap;
+        if !self.overflowed {
+            self.wire.extend_from_slice(piece);
+        }
+    }
+
+    /// Whether the body is larger than may be kept.
+    pub(super) fn overflowed(&self) -> bool {
+        self.overflowed
+    }
+
+    /// What was kept.
+    pub(super) fn finish(self, reusable: bool, interim: u8) -> Exchange {
         let encodings = self
             .headers
             .iter()
@@ -178,19 +215,15 @@ impl Kept {
 
 impl Sink for Kept {
     fn head(&mut self, head: &Head<'_>) {
-        self.status = head.status;
-        self.headers = head
-            .headers
-            .iter()
-            .map(|header| (header.name.to_owned(), header.value.to_vec()))
-            .collect();
+        let headers = head.headers.iter();
+        self.begin(
+            head.status,
+            headers.map(|header| (header.name, header.value)),
+        );
     }
 
     fn body(&mut self, piece: &[u8]) {
-        self.overflowed |= (self.wire.len() + piece.len()) as u64 > self.cap;
-        if !self.overflowed {
-            self.wire.extend_from_slice(piece);
-        }
+        self.keep(piece);
     }
 }
 

@@ -119,8 +119,7 @@ impl Request<'_> {
 
     /// Tells the head part by part, for whoever sends it with other targets, values or lengths than those given here.
     pub fn head(&self, mut tell: impl FnMut(HeadPart<'_>)) -> Result<(), RequestError> {
-        self.check_line()?;
-        self.check_headers()?;
+        self.check()?;
         let mut line = |parts: &[HeadPart<'_>]| {
             for part in parts {
                 tell(*part);
@@ -148,6 +147,12 @@ impl Request<'_> {
         }
         line(&[]);
         Ok(())
+    }
+
+    /// Whether it can be sent as it is written.
+    pub(super) fn check(&self) -> Result<(), RequestError> {
+        self.check_line()?;
+        self.check_headers()
     }
 
     fn has(&self, name: &str) -> bool {

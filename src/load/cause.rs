@@ -1,7 +1,7 @@
 //! Why a request did not succeed: as a kind that is counted, and in words for the first of its kind.
 
 use super::job::Job;
-use crate::http::{Expectation, Fault, ProtocolError};
+use crate::http::{Answered, Broken, ExchangeError, Expectation, Fault, ProtocolError};
 use crate::record::ErrorKind;
 use crate::units::show_duration;
 use rustix::io::Errno;
@@ -15,6 +15,10 @@ pub(super) enum Cause {
     Write(io::Error),
     Read(io::Error),
     Protocol(ProtocolError),
+    /// A request over HTTP/2.
+    Http2(Broken),
+    /// A connection that did not come to HTTP/2, and what the other end had sent first.
+    Handshake(Broken, Answered),
     Timeout,
     Fault(Fault),
     /// The load was stopped.
@@ -40,6 +44,8 @@ impl Cause {
             Self::Write(error) => Self::Write(same(error)),
             Self::Read(error) => Self::Read(same(error)),
             Self::Protocol(error) => Self::Protocol(*error),
+            Self::Http2(broken) => Self::Http2(*broken),
+            Self::Handshake(broken, answered) => Self::Handshake(*broken, *answered),
             Self::Timeout => Self::Timeout,
             Self::Fault(fault) => Self::Fault(*fault),
             Self::Stopped => Self::Stopped,
@@ -58,6 +64,7 @@ impl Cause {
             Self::Protocol(ProtocolError::ShortBody) => ErrorKind::ShortBody,
             Self::Protocol(ProtocolError::ClosedEarly) => ErrorKind::ClosedEarly,
             Self::Protocol(ProtocolError::UnaskedBytes) => ErrorKind::UnaskedBytes,
+            Self::Http2(broken) | Self::Handshake(broken, _) => broken_kind(*broken),
             Self::Timeout | Self::Stopped => ErrorKind::Timeout,
             Self::Fault(Fault::Status(_)) => ErrorKind::Status,
             Self::Fault(Fault::Header(_) | Fault::Unwanted(_)) => ErrorKind::Header,
@@ -67,7 +74,10 @@ impl Cause {
 
     /// Whether there was no connection at all.
     pub(super) fn is_of_connecting(&self) -> bool {
-        matches!(self, Self::Connect(_) | Self::ConnectTimeout)
+        matches!(
+            self,
+            Self::Connect(_) | Self::ConnectTimeout | Self::Handshake(..)
+        )
     }
 
     /// Whether an idle connection that the server had closed would show so.
@@ -87,10 +97,24 @@ impl Cause {
             Self::Write(error) => format!("the request could not be written: {error}"),
             Self::Read(error) => format!("the response could not be read: {error}"),
             Self::Protocol(error) => error.to_string(),
+            Self::Http2(broken) => broken.to_string(),
+            Self::Handshake(broken, answered) => {
+                ExchangeError::Http2(*broken, *answered).to_string()
+            }
             Self::Timeout => format!("no whole response within {timeout}"),
             Self::Stopped => "the load was stopped".to_owned(),
             Self::Fault(fault) => expect.explain(*fault),
         }
+    }
+}
+
+fn broken_kind(broken: Broken) -> ErrorKind {
+    match broken {
+        Broken::Reset(_) => ErrorKind::StreamReset,
+        Broken::GoAway(_) | Broken::Unsent => ErrorKind::GoAway,
+        Broken::Closed => ErrorKind::ClosedEarly,
+        Broken::Io(_) => ErrorKind::Reset,
+        Broken::Protocol(_) => ErrorKind::BadFrame,
     }
 }
 

@@ -24,8 +24,8 @@ pub(super) async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
 }
 
 /// Whether a connection that was begun is there.
-pub(super) fn established(socket: &OwnedFd) -> io::Result<()> {
-    socket_error(socket)??;
+pub(super) fn established(socket: impl AsFd) -> io::Result<()> {
+    socket_error(&socket)??;
     refuse_oneself(socket)
 }
 

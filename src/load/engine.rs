@@ -1,6 +1,7 @@
 //! A load from its first connection to its record: threads, phases and their edges.
 
 use super::control::{Control, LoadPhase};
+use super::h2;
 use super::job::{Job, Target};
 use super::poller::Waker;
 use super::recorder::Recorder;
@@ -8,7 +9,7 @@ use super::request::Prepared;
 use super::tickets::Tickets;
 use super::verify::Verified;
 use super::worker::{Duty, Event, Order, work};
-use crate::record::Load;
+use crate::record::{Http2, Load};
 use crate::spec::Amount;
 use std::fmt;
 use std::io;
@@ -60,7 +61,14 @@ pub fn run(
         _ => None,
     };
     let recorder = recorder?.ok_or(LoadError::NoConnections)?;
-    let mut load = recorder.finish(planned, job.connections, crew.size);
+    let allowed = recorder.streams_allowed;
+    let mut load = recorder.finish(planned, job.lanes(), crew.size);
+    load.connections.wanted = job.connections.into();
+    load.http2 = job.http2.as_ref().map(|_| Http2 {
+        streams: job.streams,
+        // What no number tells is no limit.
+        streams_allowed: allowed.and_then(|most| most.try_into().ok()),
+    });
     if job.requests.iter().all(Prepared::is_fixed) && job.requests.len() == 1 {
         load.bytes.body_wire = Some(verified.wire_size());
         load.bytes.body_decoded = verified.decoded_size();
@@ -92,7 +100,7 @@ impl Crew {
                 (None, seconds)
             }
             Amount::Duration(time) => (None, Some(time.as_secs_f64().ceil() as usize)),
-            Amount::Requests(total) => (Some(Arc::new(Tickets::new(total, job.connections))), None),
+            Amount::Requests(total) => (Some(Arc::new(Tickets::new(total, job.lanes()))), None),
         };
         let (teller, events) = channel();
         let mut crew = Self {
@@ -134,7 +142,11 @@ impl Crew {
             let begun = thread::Builder::new()
                 .name(format!("load-{thread}"))
                 .spawn(move || {
-                    let done = work(duty);
+                    let done = if duty.job.http2.is_some() {
+                        h2::work(duty)
+                    } else {
+                        work(duty)
+                    };
                     if let Err(reason) = &done {
                         let _ = events.send(Event::Failed(reason.clone()));
                     }

@@ -3,7 +3,8 @@
 use super::files::Files;
 use super::request::{JobError, Numbers, Prepared, With};
 use super::schedule::Schedule;
-use crate::spec::{Amount, Fill, LoadSpec};
+use crate::http::{Http2Request, Request};
+use crate::spec::{Amount, Fill, Http, LoadSpec};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -70,6 +71,28 @@ pub fn allowed(address: IpAddr, allow_public: bool) -> bool {
     }
 }
 
+/// The request of a load over HTTP/2; none where HTTP/1.1 is spoken.
+fn http2(spec: &LoadSpec, fill: &Fill, target: &Target) -> Result<Option<Http2Request>, JobError> {
+    if spec.http == Http::One {
+        return Ok(None);
+    }
+    let one = &spec.request;
+    let headers = one.headers.iter();
+    let headers: Vec<(String, String)> = headers
+        .map(|(name, value)| (name.clone(), value.fill(fill)))
+        .collect();
+    let body = one.body.as_ref().map(|body| body.fill(fill));
+    let request = Request {
+        method: &one.method,
+        target: &one.path.fill(fill),
+        headers: &headers,
+        body: body.as_deref().map(str::as_bytes),
+        authority: &target.authority,
+        keep_alive: spec.keep_alive,
+    };
+    Ok(Some(Http2Request::new(&request, "http")?))
+}
+
 /// A load, ready to be sent.
 #[derive(Debug, Clone)]
 pub struct Job {
@@ -78,6 +101,10 @@ pub struct Job {
     pub(super) numbers: Arc<Numbers>,
     /// What the order of a mix follows from.
     pub(super) seed: u64,
+    /// The same for HTTP/2, where that is what will be spoken.
+    pub(super) http2: Option<Http2Request>,
+    /// Requests in flight on each connection of HTTP/2.
+    pub(super) streams: u32,
     pub(super) connections: u32,
     /// Requests in flight on each connection.
     pub(super) pipelining: u32,
@@ -90,6 +117,11 @@ pub struct Job {
 }
 
 impl Job {
+    /// Requests that can be in flight at once.
+    pub(super) fn lanes(&self) -> u32 {
+        self.connections.saturating_mul(self.streams)
+    }
+
     /// The same load for a server that is warm.
     #[must_use]
     pub fn without_warm_up(self) -> Self {
@@ -149,6 +181,11 @@ impl Job {
             requests: requests.into(),
             numbers: Arc::new(Numbers::new(seed)),
             seed,
+            http2: http2(spec, fill, target)?,
+            streams: match spec.http {
+                Http::One => 1,
+                Http::Two => spec.streams.max(1),
+            },
             connections: spec.connections,
             pipelining: spec.pipelining.max(1),
             amount: spec.amount,

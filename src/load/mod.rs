@@ -1,5 +1,5 @@
 //! The built-in load generator, a closed loop over HTTP/1.1: a number of connections, each with one
-//! request in flight, or `pipelining` of them. [`verify`] checks the first response to each request whole; [`run`] opens the connections,
+//! request in flight, or `pipelining` of them; an open one; or over HTTP/2, with a number of them. [`verify`] checks the first response to each request whole; [`run`] opens the connections,
 //! warms up, measures and drains, and gives a [`crate::record::Load`] in which every request that was begun
 //! is counted exactly once. Latency is service time: first byte written to last byte read.
 
@@ -10,6 +10,7 @@ mod deadlines;
 mod dial;
 mod engine;
 mod files;
+mod h2;
 mod job;
 mod known;
 mod lane;

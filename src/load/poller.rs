@@ -6,6 +6,7 @@ use rustix::io::{Errno, write};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
+use tokio::sync::Notify;
 
 /// Events that are taken at once.
 const MOST_EVENTS: usize = 1024;
@@ -14,17 +15,30 @@ const WAKER: u64 = u64::MAX;
 
 /// Wakes a thread that waits for events, from any other thread.
 #[derive(Debug)]
-pub(super) struct Waker(OwnedFd);
+pub(super) struct Waker {
+    counter: OwnedFd,
+    /// For a thread that waits in a runtime.
+    called: Notify,
+}
 
 impl Waker {
     pub(super) fn new() -> io::Result<Self> {
         let counter = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
-        Ok(Self(counter))
+        Ok(Self {
+            counter,
+            called: Notify::new(),
+        })
     }
 
     pub(super) fn wake(&self) {
         // It fails only where the counter is full, and then the thread has been woken often enough.
-        let _ = write(&self.0, &1u64.to_ne_bytes());
+        let _ = write(&self.counter, &1u64.to_ne_bytes());
+        self.called.notify_one();
+    }
+
+    /// Returns once it was called, also where that was before.
+    pub(super) async fn called(&self) {
+        self.called.notified().await;
     }
 }
 
@@ -53,7 +67,7 @@ impl Poller {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         // Each write to the counter is an edge of its own, so that nobody has to read it.
         let flags = EventFlags::IN | EventFlags::ET;
-        epoll::add(&epoll, &waker.0, EventData::new_u64(WAKER), flags)?;
+        epoll::add(&epoll, &waker.counter, EventData::new_u64(WAKER), flags)?;
         Ok(Self {
             epoll,
             events: Vec::with_capacity((sockets + 1).min(MOST_EVENTS)),

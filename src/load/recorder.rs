@@ -84,6 +84,8 @@ pub(super) struct Recorder {
     ages: Vec<u64>,
     warmup_requests: u64,
     pub(super) cpu: Duration,
+    /// The fewest streams that a server of HTTP/2 allowed on a connection.
+    pub(super) streams_allowed: Option<u64>,
     /// Sum over the connections of the time until each had ended its last request.
     busy: Duration,
     last_end: Duration,
@@ -123,6 +125,7 @@ impl Recorder {
             ages: Vec::new(),
             warmup_requests: 0,
             cpu: Duration::ZERO,
+            streams_allowed: None,
             busy: Duration::ZERO,
             last_end: Duration::ZERO,
             paced: paced.map(Box::new),
@@ -313,6 +316,11 @@ impl Recorder {
         self.ages.truncate(MAX_AGES);
         self.warmup_requests += other.warmup_requests;
         self.cpu += other.cpu;
+        let allowed = self
+            .streams_allowed
+            .into_iter()
+            .chain(other.streams_allowed);
+        self.streams_allowed = allowed.min();
         self.busy += other.busy;
         self.last_end = self.last_end.max(other.last_end);
         if let (Some(ours), Some(theirs)) = (&mut self.paced, &other.paced) {
@@ -366,6 +374,7 @@ impl Recorder {
             connections: self.connections,
             search: None,
             open: self.paced.as_ref().map(|paced| paced.finish()),
+            http2: None,
             service: self.service.store(),
             told: None,
             service_failed: self.failed.store(),

@@ -4,7 +4,8 @@ use super::dial::connect;
 use super::job::{Job, Target};
 use super::request::Prepared;
 use crate::http::{
-    BodyFault, CodingError, Exchange, ExchangeError, Expectation, Fault, Reference, exchange,
+    BodyFault, CodingError, Exchange, ExchangeError, Expectation, Fault, Http2, Http2Request,
+    Reference, exchange,
 };
 use crate::record::Answer;
 use crate::units::show_duration;
@@ -160,6 +161,11 @@ pub async fn verify(job: &Job, target: &Target) -> Result<Verified, VerifyError>
 
 /// Gives the response to the first sample of a request.
 async fn verified(one: &Prepared, job: &Job, target: &Target) -> Result<Exchange, VerifyError> {
+    if let Some(request) = &job.http2 {
+        let response = asked_two(request, job.timeout, target).await?;
+        check(&one.expect, &response)?;
+        return Ok(response);
+    }
     let mut first = None;
     for bytes in one.samples(SAMPLES, &job.numbers) {
         let response = asked(&bytes, one, job, target).await?.0;
@@ -171,7 +177,11 @@ async fn verified(one: &Prepared, job: &Job, target: &Target) -> Result<Exchange
 
 /// How many bytes come unasked after the response to the job's request, on a connection of its own. A
 /// generator that does not look counts them as the answer to the next one.
+/// HTTP/2 knows of every byte what it answers.
 pub async fn unasked(job: &Job, target: &Target) -> Result<usize, VerifyError> {
+    if job.http2.is_some() {
+        return Ok(0);
+    }
     let (response, mut stream) = ask_first(job, target).await?;
     if !response.reusable {
         return Ok(0);
@@ -183,7 +193,29 @@ pub async fn unasked(job: &Job, target: &Target) -> Result<usize, VerifyError> {
 
 /// Sends the job's first request once, on a connection of its own. The response may be any.
 pub async fn ask(job: &Job, target: &Target) -> Result<Exchange, VerifyError> {
-    Ok(ask_first(job, target).await?.0)
+    match &job.http2 {
+        None => Ok(ask_first(job, target).await?.0),
+        Some(request) => asked_two(request, job.timeout, target).await,
+    }
+}
+
+async fn asked_two(
+    request: &Http2Request,
+    timeout: Duration,
+    target: &Target,
+) -> Result<Exchange, VerifyError> {
+    let address = target.address();
+    let work = async {
+        let stream = connect(address)
+            .await
+            .map_err(|error| VerifyError::Connect(address, error))?;
+        let mut connection = Http2::open(stream).await.map_err(VerifyError::Exchange)?;
+        let response = connection.exchange(request, MAX_BODY).await;
+        response.map_err(VerifyError::Exchange)
+    };
+    tokio::time::timeout(timeout, work)
+        .await
+        .map_err(|_| VerifyError::Timeout(timeout))?
 }
 
 async fn ask_first(job: &Job, target: &Target) -> Result<(Exchange, TcpStream), VerifyError> {
@@ -230,11 +262,11 @@ fn check(expect: &Expectation, response: &Exchange) -> Result<(), VerifyError> {
             expected: expect.status,
         });
     }
-    let headers = response
-        .headers
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.as_slice()));
-    let fault = expect.check_head(response.status, &headers).err();
+    let headers = || {
+        let all = response.headers.iter();
+        all.map(|(name, value)| (name.as_str(), value.as_slice()))
+    };
+    let fault = expect.check_head(response.status, headers).err();
     let fault = fault.or_else(|| {
         if !expect.judges_body() {
             return None;

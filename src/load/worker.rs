@@ -542,7 +542,7 @@ impl<L: Lane> Worker<L> {
 }
 
 /// CPU time of this thread.
-fn cpu_time() -> Duration {
+pub(super) fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::try_from(time).unwrap_or_default()
 }

@@ -36,6 +36,9 @@ pub struct Load {
     /// How its rate was found; none where the suite gives it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<Search>,
+    /// What was agreed on with the server, where HTTP/2 was spoken on all connections; none is HTTP/1.1, or not told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http2: Option<Http2>,
     /// Service time of successes: first byte written to last byte read.
     pub service: Option<Histogram>,
     /// What an external generator told instead.
@@ -65,6 +68,33 @@ pub struct Load {
     /// Each request of a mix; all other figures are of all together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<Share>,
+}
+
+/// Connections of HTTP/2.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Http2 {
+    /// Requests that were in flight on each connection, as far as the server let them.
+    pub streams: u32,
+    /// The fewest streams that the server allowed on a connection; none is no limit, or that no connection was opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streams_allowed: Option<u32>,
+}
+
+impl Http2 {
+    /// Two rounds of one load.
+    pub(super) fn join(self, next: Self) -> Self {
+        let allowed = self.streams_allowed.into_iter().chain(next.streams_allowed);
+        Self {
+            streams: self.streams,
+            streams_allowed: allowed.min(),
+        }
+    }
+
+    /// How many streams a server allowed, where that is fewer than were to be in flight.
+    pub fn fewer(&self) -> Option<u32> {
+        self.streams_allowed
+            .filter(|allowed| *allowed < self.streams)
+    }
 }
 
 /// How many requests went which way.
@@ -230,6 +260,12 @@ pub enum ErrorKind {
     BadChunk,
     /// Bytes that nothing asked for.
     UnaskedBytes,
+    /// The server reset the stream of HTTP/2.
+    StreamReset,
+    /// The server ended the connection of HTTP/2 before it processed the request.
+    GoAway,
+    /// What came is not HTTP/2.
+    BadFrame,
     /// No complete response within the time-out.
     Timeout,
     /// Another status than expected.
@@ -242,7 +278,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// Every kind, in the order of their columns.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 20] = [
         Self::ConnectRefused,
         Self::ConnectUnreachable,
         Self::ConnectTimeout,
@@ -256,6 +292,9 @@ impl ErrorKind {
         Self::BadHead,
         Self::BadChunk,
         Self::UnaskedBytes,
+        Self::StreamReset,
+        Self::GoAway,
+        Self::BadFrame,
         Self::Timeout,
         Self::Status,
         Self::Body,
@@ -278,6 +317,9 @@ impl ErrorKind {
             Self::BadHead => "bad_head",
             Self::BadChunk => "bad_chunk",
             Self::UnaskedBytes => "unasked_bytes",
+            Self::StreamReset => "stream_reset",
+            Self::GoAway => "go_away",
+            Self::BadFrame => "bad_frame",
             Self::Timeout => "timeout",
             Self::Status => "status",
             Self::Body => "body",
@@ -301,6 +343,9 @@ impl ErrorKind {
             Self::BadHead => "malformed head",
             Self::BadChunk => "malformed chunk",
             Self::UnaskedBytes => "bytes that nothing asked for",
+            Self::StreamReset => "stream reset",
+            Self::GoAway => "connection ended by the server",
+            Self::BadFrame => "malformed HTTP/2",
             Self::Timeout => "timed out",
             Self::Status => "unexpected status",
             Self::Body => "unexpected body",

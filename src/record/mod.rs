@@ -20,7 +20,7 @@ mod usage;
 pub use crate::metric::{Direction, Unit};
 pub use baseline::{Baseline, BaselineCell, check_column, other_unit};
 pub use histogram::{Histogram, HistogramError};
-pub use load::{ByteCounts, Connections, Counts, ErrorKind, Load};
+pub use load::{ByteCounts, Connections, Counts, ErrorKind, Http2, Load};
 pub use metric::{EVERY_METRIC, METRICS, Metric, metric, unit};
 pub use observed::{Answer, Arrival, Observed, Serving};
 pub use open::{OpenLoop, StageLoad};

@@ -66,6 +66,7 @@ impl Load {
                 .or_else(|| Some(self.window_ns + next.first_error_ns?)),
             bytes: self.bytes + next.bytes,
             connections: self.connections + next.connections,
+            http2: self.http2.zip(next.http2).map(|(a, b)| a.join(b)),
             service: joined(self.service, next.service),
             told: self.told.zip(next.told).map(|(a, b)| a.join(&b)),
             service_failed: joined(self.service_failed, next.service_failed),

@@ -211,6 +211,7 @@ fn of_cell(readings: &BTreeMap<&TrialId, usize>, cell: &CellSummary<'_>) -> Vec<
     said.extend(percentiles(cell));
     said.extend(listeners(&valid));
     said.extend(limited(cell, &valid));
+    said.extend(fewer_streams(&valid));
     said.extend(short(&valid));
     said.extend(warmup::cautions(cell, &valid));
     said.extend(varying_bodies(cell));
@@ -372,6 +373,18 @@ fn limited(cell: &CellSummary<'_>, trials: &[&Trial]) -> Option<String> {
             how.join(" and ")
         )
     })
+}
+
+fn fewer_streams(trials: &[&Trial]) -> Option<String> {
+    let fewer = |trial: &Trial| trial.load.as_ref()?.http2?.fewer();
+    let among = among(trials, |trial| fewer(trial).is_some())?;
+    let allowed = trials.iter().filter_map(|trial| fewer(trial)).min()?;
+    let asked = loads(trials).find_map(|load| load.http2)?.streams;
+    Some(format!(
+        "The server allowed {} on a connection of HTTP/2 {among}, where {asked} were to be in flight: the requests beyond \
+         waited for a stream, and that is in their latencies.",
+        show::plural(allowed as usize, "stream"),
+    ))
 }
 
 fn short(trials: &[&Trial]) -> Option<String> {

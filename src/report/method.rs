@@ -4,7 +4,7 @@
 use super::naming::Naming;
 use super::{Input, generator, repetitions, show, warmup};
 use crate::record::{Host, Run, Trial};
-use crate::spec::{Amount, Cell, LoadSpec, Order, ProcessSpec, WORKTREE, short_commit};
+use crate::spec::{Amount, Cell, Http, LoadSpec, Order, ProcessSpec, WORKTREE, short_commit};
 use crate::units::{show_bytes, show_duration, show_number, show_seconds, write_duration};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -329,10 +329,22 @@ fn load(work: &LoadSpec) -> String {
     } else {
         String::new()
     };
+    let connections = show::plural(work.connections as usize, "connection");
+    let on = match work.http {
+        Http::One => connections,
+        Http::Two => {
+            let streams = show::plural(work.streams as usize, "stream");
+            let each = if work.connections == 1 {
+                ""
+            } else {
+                " each of"
+            };
+            format!("HTTP/2, {streams} on{each} {connections}")
+        }
+    };
     let _ = writeln!(
         out,
-        "# closed loop{by}, {} ({kept}), {amount}{rounds} after {} of warm-up, time-out {}",
-        show::plural(work.connections as usize, "connection"),
+        "# closed loop{by}, {on} ({kept}), {amount}{rounds} after {} of warm-up, time-out {}",
         write_duration(work.warmup),
         write_duration(work.timeout),
     );

@@ -37,10 +37,22 @@ fn features(cell: &Cell) -> Vec<String> {
         "TLS",
     )];
     let of_loads = [
-        (work.http == Http::Two, "HTTP/2"),
         (
             work.pipelining > 1 && work.pace.is_some(),
             "pipelining in an open loop",
+        ),
+        (
+            work.http == Http::Two && !work.keep_alive,
+            "connections of HTTP/2 for one request each (`keep_alive = false`)",
+        ),
+        (
+            work.http == Http::Two && work.pace.is_some(),
+            "open loops over HTTP/2",
+        ),
+        (
+            work.http == Http::Two
+                && (!work.mix.is_empty() || work.varies() || work.request.body_file.is_some()),
+            "mixes, `body_file`, `counter` and `random` over HTTP/2",
         ),
         (work.tls.is_some(), "TLS"),
     ];

@@ -65,7 +65,8 @@ pub(super) struct Seen {
 pub(super) async fn run(stage: Stage<'_>, notes: Vec<String>) -> Ended {
     let began = Instant::now();
     let started = jiff::Timestamp::now();
-    match stage.steps(notes).await {
+    // It is large, and this is the only one.
+    match Box::pin(stage.steps(notes)).await {
         Ok(mut seen) => {
             seen.trial.started = super::runner::rfc3339(started);
             seen.trial.took_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);

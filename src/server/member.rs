@@ -7,7 +7,7 @@ use super::readiness::{self, Answer, Foreign, Tries};
 use super::{Ended, ports};
 use crate::process::{Exit, Guard, Scratch, tail};
 use crate::record::Stop;
-use crate::spec::{self, Cell, Fill, ProcessSpec, Ready, ReadyBy, Text};
+use crate::spec::{self, Cell, Fill, Http, ProcessSpec, Ready, ReadyBy, Text};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -32,6 +32,9 @@ pub(super) struct Draft<'a> {
     /// The cell whose names its files may use.
     pub(super) cell: Option<&'a Cell>,
 }
+
+/// What a load sends to the process that is loaded: its headers, in this version of HTTP.
+pub(super) type Front<'a> = (&'a [(String, String)], Http);
 
 /// A process that was started.
 #[derive(Debug)]
@@ -74,12 +77,12 @@ impl Member {
         })
     }
 
-    /// Waits until it is ready, but not longer than it may take. `front` has the headers that a load sends,
+    /// Waits until it is ready, but not longer than it may take. `front` has what a load sends,
     /// where it is what will be loaded: then an address that answers is found as well.
     pub(super) async fn until_ready(
         &mut self,
         ready: &Ready,
-        front: Option<&[(String, String)]>,
+        front: Option<Front<'_>>,
         place: &Place,
     ) -> Result<Option<Answer>, ServerError> {
         let mut tries = Tries::default();
@@ -106,7 +109,7 @@ impl Member {
     async fn is_ready(
         &self,
         ready: &Ready,
-        front: Option<&[(String, String)]>,
+        front: Option<Front<'_>>,
         place: &Place,
         tries: &mut Tries,
     ) -> Result<Option<Answer>, Foreign> {
@@ -114,12 +117,12 @@ impl Member {
         match &ready.by {
             None => {
                 let authority = authority(&self.process.address, self.site.fill.port);
-                let headers = front.unwrap_or_default();
+                let (headers, http) = front.unwrap_or((&[], Http::One));
                 let fill = &self.site.fill;
                 let addresses = &self.addresses;
-                let proof = |at, stream: &_| readiness::prove(at, stream, &pids);
+                let proof = |at, near| readiness::prove(at, near, &pids);
                 return readiness::answer(
-                    addresses, &authority, headers, ready, fill, proof, tries,
+                    addresses, &authority, headers, ready, http, fill, proof, tries,
                 )
                 .await
                 .map(Some);

@@ -162,7 +162,8 @@ impl Starting<'_> {
         let own = this.process.ready.clone().unwrap_or_else(takes_connections);
         let made_ready = async {
             let answer = if is_front {
-                this.until_ready(&cell.ready, Some(&headers), place).await?
+                this.until_ready(&cell.ready, Some((&headers, cell.work.http)), place)
+                    .await?
             } else {
                 this.until_ready(&own, None, place).await?;
                 None

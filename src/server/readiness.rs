@@ -6,9 +6,9 @@
 //! its other end.
 
 use super::ports::{self, Socket};
-use crate::http::{ExchangeError, Request, exchange};
+use crate::http::{ExchangeError, Http2, Http2Request, Request, exchange};
 use crate::record::Proof;
-use crate::spec::{Fill, Ready, ReadyBy, Text};
+use crate::spec::{Fill, Http, Ready, ReadyBy, Text};
 use crate::units::show_duration;
 use std::io;
 use std::net::SocketAddr;
@@ -50,14 +50,43 @@ pub(super) struct Tries {
     pub(super) last: Option<String>,
 }
 
-/// Asks until there is an answer, for as long as the caller lets it. `proof` tells who gave it.
+/// What is asked, in the version of HTTP in which the server will be loaded.
+enum Question {
+    One(Vec<u8>),
+    Two(Box<Http2Request>),
+}
+
+impl Question {
+    fn of(request: &Request<'_>, http: Http) -> Result<Self, String> {
+        let asked = match http {
+            Http::One => request.to_bytes().map(Self::One),
+            Http::Two => Http2Request::new(request, "http").map(|two| Self::Two(Box::new(two))),
+        };
+        asked.map_err(|error| error.to_string())
+    }
+}
+
+/// A connection with its own address, open for as long as this is there.
+struct Open {
+    near: Option<SocketAddr>,
+    _of_one: Option<TcpStream>,
+    _of_two: Option<Http2>,
+}
+
+/// Asks until there is an answer, for as long as the caller lets it. `proof` tells who gave it, by the address that was
+/// asked and our own of the connection, which is still open.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "each is asked of another part of the cell"
+)]
 pub(super) async fn answer<E>(
     addresses: &[SocketAddr],
     authority: &str,
     headers: &[(String, String)],
     ready: &Ready,
+    http: Http,
     fill: &Fill,
-    proof: impl Fn(SocketAddr, &TcpStream) -> Result<Proof, E>,
+    proof: impl Fn(SocketAddr, Option<SocketAddr>) -> Result<Proof, E>,
     tries: &mut Tries,
 ) -> Result<Answer, E> {
     let request = Request {
@@ -68,10 +97,10 @@ pub(super) async fn answer<E>(
         authority,
         keep_alive: true,
     };
-    let request = match request.to_bytes() {
-        Ok(bytes) => bytes,
+    let request = match Question::of(&request, http) {
+        Ok(question) => question,
         Err(error) => {
-            tries.last = Some(error.to_string());
+            tries.last = Some(error);
             return std::future::pending().await;
         }
     };
@@ -80,9 +109,9 @@ pub(super) async fn answer<E>(
         for address in addresses {
             let asked = tokio::time::timeout(PATIENCE, ask(*address, &request)).await;
             match asked {
-                Ok(Ok((status, stream))) if takes(ready.status, status) => {
+                Ok(Ok((status, open))) if takes(ready.status, status) => {
                     let at = Instant::now();
-                    let proof = proof(*address, &stream)?;
+                    let proof = proof(*address, open.near)?;
                     return Ok(Answer {
                         address: *address,
                         proof,
@@ -116,13 +145,36 @@ fn takes(wanted: Option<u16>, status: u16) -> bool {
     }
 }
 
-async fn ask(address: SocketAddr, request: &[u8]) -> Result<(u16, TcpStream), String> {
+async fn ask(address: SocketAddr, question: &Question) -> Result<(u16, Open), String> {
     let mut stream = connect(address).await?;
-    match exchange(&mut stream, request, false, BODY_CAP).await {
-        Ok(response) => Ok((response.status, stream)),
-        Err(ExchangeError::TooLarge { status, .. }) => Ok((status, stream)),
-        Err(error) => Err(error.to_string()),
-    }
+    let near = stream.local_addr().ok();
+    let (answered, of_one, of_two) = match question {
+        Question::One(request) => {
+            let answered = exchange(&mut stream, request, false, BODY_CAP).await;
+            (answered, Some(stream), None)
+        }
+        Question::Two(request) => {
+            let asked = async {
+                let mut connection = Http2::open(stream).await?;
+                let answered = connection.exchange(request, BODY_CAP).await;
+                Ok((answered, connection))
+            };
+            let asked: Result<_, ExchangeError> = Box::pin(asked).await;
+            let (answered, connection) = asked.map_err(|error| error.to_string())?;
+            (answered, None, Some(connection))
+        }
+    };
+    let status = match answered {
+        Ok(response) => response.status,
+        Err(ExchangeError::TooLarge { status, .. }) => status,
+        Err(error) => return Err(error.to_string()),
+    };
+    let open = Open {
+        near,
+        _of_one: of_one,
+        _of_two: of_two,
+    };
+    Ok((status, open))
 }
 
 async fn connect(address: SocketAddr) -> Result<TcpStream, String> {
@@ -153,7 +205,7 @@ pub(super) async fn connection(
             match tokio::time::timeout(PATIENCE, connect(*address)).await {
                 Ok(Ok(stream)) => {
                     let at = Instant::now();
-                    let proof = prove(*address, &stream, &pids)?;
+                    let proof = prove(*address, stream.local_addr().ok(), &pids)?;
                     return Ok(Answer {
                         address: *address,
                         proof,
@@ -208,14 +260,13 @@ pub(super) fn texts(ready: &Ready) -> impl Iterator<Item = &Text> {
     words.iter().chain(log).chain([&ready.path])
 }
 
-/// That every socket which could have taken this connection is ours, and that
+/// That every socket which could have taken the connection from `near` is ours, and that
 /// its other end is too.
 pub(super) fn prove(
     address: SocketAddr,
-    stream: &TcpStream,
+    near: Option<SocketAddr>,
     pids: &impl Fn() -> Vec<u32>,
 ) -> Result<Proof, Foreign> {
-    let near = stream.local_addr().ok();
     look(address, near, pids)
 }
 

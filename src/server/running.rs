@@ -43,12 +43,13 @@ impl Running {
         let mut tries = Tries::default();
         let began = Instant::now();
         // It is not ours, and whoever answers is taken to be meant.
-        let nobodys = |_, _: &_| Ok::<_, Infallible>(Proof::Untested);
+        let nobodys = |_, _| Ok::<_, Infallible>(Proof::Untested);
         let asked = readiness::answer(
             &addresses,
             &authority,
             &headers,
             &cell.ready,
+            cell.work.http,
             &fill,
             nobodys,
             &mut tries,

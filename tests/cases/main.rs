@@ -15,6 +15,7 @@ mod figures;
 mod gates;
 mod generators;
 mod growth;
+mod h2;
 mod hints;
 mod kill;
 mod life;

@@ -2,7 +2,7 @@
 //! what is shown of it.
 
 use crate::host;
-use crate::spec::{Amount, Arrivals, LoadSpec, Pace, Request, Text};
+use crate::spec::{Amount, Arrivals, Http, LoadSpec, Pace, Request, Text};
 use crate::units::parse_duration;
 use clap::Args;
 use std::io::Read as _;
@@ -38,7 +38,7 @@ pub(super) struct RequestArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub(super) struct AmountArgs {
-    /// Connections, each with one request in flight; with --rate the most there may be [default: 64, with --rate 1000]
+    /// Connections, each with one request in flight (of HTTP/2, one on each stream); with --rate the most there may be [default: 64, with --rate 1000]
     #[arg(short, long, value_name = "N", value_parser = connections)]
     connections: Option<u32>,
     /// An open loop: send so many requests per second, whatever becomes of those before
@@ -72,8 +72,14 @@ pub(super) struct ConnectionArgs {
     #[arg(long)]
     no_keep_alive: bool,
     /// Requests that a connection sends ahead of their responses; 1 waits for each
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), conflicts_with_all = ["no_keep_alive", "rate"])]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), conflicts_with_all = ["no_keep_alive", "rate", "h2"])]
     pipelining: u32,
+    /// Speak HTTP/2, without TLS with prior knowledge (h2c)
+    #[arg(long, conflicts_with_all = ["no_keep_alive", "rate"])]
+    h2: bool,
+    /// Requests in flight on each connection of HTTP/2
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536), requires = "h2")]
+    streams: u32,
     /// Load an address that is neither loopback nor private; only where it is yours to load
     #[arg(long)]
     pub(super) allow_public: bool,
@@ -142,6 +148,8 @@ pub(super) fn spec(
             Arrivals::Uniform
         },
         pipelining: connection.pipelining,
+        http: if connection.h2 { Http::Two } else { Http::One },
+        streams: connection.streams,
         warmup: amount.warmup,
         timeout: connection.timeout,
         keep_alive: !connection.no_keep_alive,

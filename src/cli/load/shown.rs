@@ -80,8 +80,9 @@ fn head(out: &mut String, summary: &Summary, look: Look) {
     line!(out, "{}", shown(&summary.url));
     line!(
         out,
-        "{}, {}, {}\n",
+        "{}{}, {}, {}\n",
         plural(summary.connections, "connection"),
+        streams(summary),
         plural(summary.threads as u64, "thread"),
         nanos(summary.window_ns as f64),
     );
@@ -124,6 +125,17 @@ fn head(out: &mut String, summary: &Summary, look: Look) {
             plural(summary.threads as u64, "thread"),
         );
     }
+}
+
+/// What is carried on each connection of HTTP/2.
+fn streams(summary: &Summary) -> String {
+    let Some(http2) = summary.http2 else {
+        return String::new();
+    };
+    let fewer = http2.fewer().map_or_else(String::new, |allowed| {
+        format!(" (the server allows {allowed})")
+    });
+    format!(" of HTTP/2 with {} streams each{fewer}", http2.streams)
 }
 
 /// The seconds of a load: lowest, highest, and their standard deviation as a share of the mean.

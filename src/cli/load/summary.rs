@@ -1,7 +1,7 @@
 //! The figures of one load, as `--json` prints them and as they are shown to people.
 
 use super::buckets::{Bucket, buckets};
-use crate::record::{ErrorKind, Histogram, Load};
+use crate::record::{ErrorKind, Histogram, Http2, Load};
 use crate::spec::LoadSpec;
 use crate::stats::{Limit, limit, unsustained, validity};
 use crate::units::show_number;
@@ -32,6 +32,7 @@ pub(super) struct Summary {
     pub(super) bytes_per_second: f64,
     pub(super) connections: u64,
     pub(super) threads: usize,
+    pub(super) http2: Option<Http2>,
     pub(super) generator_cpu_ns: Option<u64>,
     pub(super) connect_ns: Connecting,
     pub(super) reconnects: u64,
@@ -126,6 +127,7 @@ impl Summary {
             bytes_per_second: per_second(load.bytes.received, load),
             connections: load.connections.wanted,
             threads: load.generator_threads,
+            http2: load.http2,
             generator_cpu_ns: load.generator_cpu_ns,
             connect_ns: Connecting {
                 count: load.connections.opened,
