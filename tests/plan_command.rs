@@ -47,6 +47,7 @@ connections = 2
 [loads.paced]
 rate = 50
 duration = "300ms"
+generator = "vegeta"
 headers.Accept = "text/plain"
 [[gates]]
 latency_p99 = { max = "20ms" }
@@ -94,10 +95,10 @@ fn a_plan_is_a_tree_with_times_skips_and_the_order() {
             "A tree\ncase: 6 cells (2 more skipped), 12 trials, about ",
             "4 of these will be skipped: this version of hotlap does not carry out all",
             "The demo\n│  $ hotlap serve --delay=1ms\n├─ mode=on\n│  ├─ @steady 2 × 100 requests on 2 connections, about ",
-            "│  └─ @paced 2 × 300ms at 50/s on up to 1000 connections, about ",
+            "│  └─ @paced 2 × 300ms at 50/s on up to 1000 connections by vegeta, about ",
             "  (baseline)  [1]\n└─ mode=off\n   ├─ @steady ",
             "absent\n│  $ true\n└─ @steady @paced skipped: no-such-tool is not on the PATH; make no-such-tool\n",
-            "[1] this version of hotlap does not carry out open loops (`rate`)\n",
+            "[1] this version of hotlap does not carry out loads by `vegeta`\n",
             "[2] this version of hotlap does not carry out connections of HTTP/2 for one request each (`keep_alive = false`)\n",
             "steady: 3 cells, 6 trials, about ",
             "need at least 8 trials a cell to name one difference; there are cells with 2",
@@ -119,7 +120,7 @@ fn one_cell_is_shown_whole() {
         &text,
         &[
             "many@paced#",
-            "skipped    this version of hotlap does not carry out open loops (`rate`), connections of HTTP/2 for one request each (`keep_alive = false`)",
+            "skipped    this version of hotlap does not carry out connections of HTTP/2 for one request each (`keep_alive = false`), open loops over HTTP/2, loads by `vegeta`",
             "process    app, 2 of it, beside it",
             "command  app --port {{ port }}",
             "ready    its port takes a connection within 30s",
@@ -128,7 +129,7 @@ fn one_cell_is_shown_whole() {
             "needs    app",
             "ready      GET / gives any answer but 502, 503 and 504 within 30s",
             "headers  Accept: text/plain",
-            "sends      300ms at 50/s on up to 1000 connections, warm-up 0s, time-out 10s",
+            "sends      300ms at 50/s on up to 1000 connections by vegeta, warm-up 0s, time-out 10s",
             "gates      latency_p99 at most 20.0 ms\n             errors at most 0.1 %",
         ],
     );
@@ -192,7 +193,7 @@ fn a_run_skips_what_it_cannot_carry_out_and_says_so() {
         &error,
         &[
             " gates fell; --gate makes that exit code 3",
-            "skipped demo/mode=on@paced: this version of hotlap does not carry out open loops (`rate`)",
+            "skipped demo/mode=on@paced: this version of hotlap does not carry out loads by `vegeta`",
             "skipped many@steady: this version of hotlap does not carry out connections of HTTP/2 for one request each (`keep_alive = false`)",
         ],
     );
