@@ -50,7 +50,7 @@ fn of_cell(naming: &Naming<'_>, cell: &CellSummary<'_>, baseline: bool) -> Vec<S
         let same: Vec<&Share> = trials.iter().filter_map(|all| all.get(at)).collect();
         ShareView {
             names: naming.row(cell.cell),
-            baseline: baseline,
+            baseline,
             request: first.name.clone(),
             weight: first.weight,
             sent: show_number(

@@ -2,10 +2,11 @@
 //! tell what they got.
 
 use super::kit::{Suite, skipped};
+use std::fmt::Write as _;
 use std::fs;
 
 /// Answers with what it got, and writes it down: a line a request, with the SHA-256 of its body.
-const NOTING: &str = r#"
+const NOTING: &str = r"
 const fs = require('fs'), crypto = require('crypto');
 const log = fs.openSync('seen.txt', 'a');
 require('http').createServer((req, res) => {
@@ -18,7 +19,7 @@ require('http').createServer((req, res) => {
     res.end(req.method === 'POST' ? 'made' : 'here ' + req.url);
   });
 }).listen(process.env.PORT, '127.0.0.1');
-"#;
+";
 
 /// The lines that the server wrote down, in its words.
 fn seen(suite: &Suite) -> Vec<Vec<String>> {
@@ -78,9 +79,10 @@ fn a_mix_of_files_and_requests_is_sent_judged_and_told() {
 
 #[test]
 fn a_body_from_a_file_arrives_byte_for_byte() {
-    let body: String = (0..1 << 20)
-        .map(|n| format!("{:08x}", n * 2_654_435_761_u64 % 4_294_967_291))
-        .collect();
+    let mut body = String::new();
+    for n in 0..1_u64 << 20 {
+        write!(body, "{:08x}", n * 2_654_435_761 % 4_294_967_291).unwrap();
+    }
     assert_eq!(body.len(), 8 << 20);
     let outcome = Suite::new()
         .node("one", NOTING, "ready = { path = '/ready' }")
