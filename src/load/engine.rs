@@ -185,19 +185,16 @@ impl Crew {
         }
         let start = Instant::now();
         control.enter(LoadPhase::Measure, start);
-        let resting = match job.planned() {
-            Some(time) => {
-                // What the listener does at the edge must not shorten the window.
-                let start = Instant::now();
-                self.order(Order::Measure(start, Some(start + time)));
-                self.wait_until(Some(start + time), 1)?
-            }
-            None => {
-                self.order(Order::Measure(Instant::now(), None));
-                // Of a schedule every thread has its part.
-                let tellers = if job.schedule.is_some() { self.size } else { 1 };
-                self.wait_until(None, tellers)?
-            }
+        let resting = if let Some(time) = job.planned() {
+            // What the listener does at the edge must not shorten the window.
+            let start = Instant::now();
+            self.order(Order::Measure(start, Some(start + time)));
+            self.wait_until(Some(start + time), 1)?
+        } else {
+            self.order(Order::Measure(Instant::now(), None));
+            // Of a schedule every thread has its part.
+            let tellers = if job.schedule.is_some() { self.size } else { 1 };
+            self.wait_until(None, tellers)?
         };
         control.enter(LoadPhase::Drain, Instant::now());
         self.wait_for_rest(resting)

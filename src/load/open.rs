@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 /// Waits that are longer end early, and are then waited out: the kernel lets a wait take up to a thousandth longer.
 const EXACT: Duration = Duration::from_millis(1);
+/// The share of these after which the thread looks again.
+const NEARLY: f64 = 0.99;
 
 /// The open loop of one thread.
 pub(super) struct Open {
@@ -111,7 +113,9 @@ impl Open {
     pub(super) fn end(&mut self, paced: Option<&mut Paced>) -> Vec<usize> {
         let (due, part) = (self.due.take(), self.part.take());
         if let (Some(paced), Some(part)) = (paced, part) {
-            due.into_iter().for_each(|due| paced.gave_up(due));
+            if let Some(due) = due {
+                paced.gave_up(due);
+            }
             match part.left() {
                 Some(left) => paced.gave_up_all(left),
                 None => part.for_each(|due| paced.gave_up(due)),
@@ -124,7 +128,7 @@ impl Open {
 /// How long to wait for an instant that must not be missed: the whole time where it is short, and nearly all of it else.
 pub(super) fn exactly(left: Duration) -> Duration {
     if left > EXACT {
-        left - left / 128
+        left.mul_f64(NEARLY)
     } else {
         left
     }

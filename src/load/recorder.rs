@@ -184,8 +184,8 @@ impl Recorder {
     /// A request of an open loop has ended, well or badly.
     pub(super) fn paced_ended(&mut self, due: Due, now: Instant) {
         if let Some(paced) = self.paced() {
-            let start = due.at - due.after;
-            paced.ended(now.saturating_duration_since(start));
+            // The schedule began so long before the request was due.
+            paced.ended(due.after + now.saturating_duration_since(due.at));
         }
     }
 

@@ -328,13 +328,11 @@ impl Session<'_> {
             return Ok(None);
         }
         let trials = self.records.trials()?;
-        let own = trials
+        let mut own = trials
             .iter()
             .rev()
             .filter(|trial| trial.trial.cell == cell.id);
-        Ok(own
-            .filter_map(|trial| trial.load.as_ref()?.capacity())
-            .next())
+        Ok(own.find_map(|trial| trial.load.as_ref()?.capacity()))
     }
 
     /// One trial or pilot, with the services that it leans on.
