@@ -21,8 +21,8 @@ pub struct SearchView {
     pub range: String,
     /// The median of the lowest rates that did not.
     pub failed: String,
-    /// What broke there, as most trials have it, in brackets.
-    pub broke: String,
+    /// What broke there, as the first trial that tells it has it.
+    pub broke: Option<String>,
     /// How many trials there are.
     pub trials: usize,
 }
@@ -53,7 +53,7 @@ pub(super) fn rows(naming: &Naming<'_>, cells: &[CellSummary<'_>]) -> Vec<Search
                     || show::NONE.to_owned(),
                     |rate| show::in_unit(Unit::PerSecond, rate, 4),
                 ),
-                broke: broke(cell).map_or_else(String::new, |what| format!(" ({what})")),
+                broke: broke(cell),
                 trials: searches(cell).count(),
             })
         })

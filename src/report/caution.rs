@@ -366,6 +366,12 @@ fn limited(cell: &CellSummary<'_>, trials: &[&Trial]) -> Option<String> {
         )
     });
     let how: Vec<String> = cpu.into_iter().chain(idle).chain(late).collect();
+    if paced::has_its_rate(cell) && !how.is_empty() {
+        return Some(format!(
+            "The generator was the limit, with {}: that is in its response times, which are upper bounds, and no verdict rests on them.",
+            how.join(" and ")
+        ));
+    }
     (!how.is_empty()).then(|| {
         format!(
             "The generator was the limit, with {}: its figure is a lower bound (≥), and a ratio with it may be too \

@@ -3,6 +3,7 @@
 use super::naming::Naming;
 use super::show;
 use crate::record::{Histogram, Load, StageLoad, Unit};
+use crate::spec::Pace;
 use crate::stats::{CellSummary, State, Unsustained, median, unsustained};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -71,6 +72,11 @@ pub(super) fn json(cell: &CellSummary<'_>) -> Value {
         "lag_p99_ns": lag(0.99),
         "sustained": !loads(cell).any(|load| unsustained(load).is_some()),
     })
+}
+
+/// Whether the suite gives the rate of a cell.
+pub(super) fn has_its_rate(cell: &CellSummary<'_>) -> bool {
+    matches!(cell.cell.work.pace, Some(Pace::Rate(_) | Pace::Stages(_)))
 }
 
 /// That the server did not answer what was offered, and that requests waited for connections, in sentences.

@@ -4,7 +4,7 @@ use super::growth::{Growths, requests};
 use super::json::{NOT_TOLD, TOO_FEW};
 use super::naming::Naming;
 use super::view::{CellView, FigureView, OtherView, TrialView};
-use super::{show, timing};
+use super::{paced, show, timing};
 use crate::record::{Load, METRICS, Metric, Outcome, Step, Trial, Usage};
 use crate::spec::Spec;
 use crate::stats::{CellSummary, Comparison, Effect, Spread, State, Verdict, effect, pairs};
@@ -61,7 +61,12 @@ pub(super) fn cell_view(
         generator: timing::generator(cell),
         baseline: is_baseline,
         // One that could have been more makes the median a lower bound.
-        bound: if cell.is_limited() { "≥ " } else { "" },
+        // (A rate that the suite gives is none.)
+        bound: if cell.is_limited() && !paced::has_its_rate(cell) {
+            "≥ "
+        } else {
+            ""
+        },
         ratio: shown_ratio,
         no_effect,
         ratio_raw: against.map(|comparison| comparison.ratio.value),

@@ -4,7 +4,7 @@ use super::naming::Naming;
 use super::show;
 use crate::record::Share;
 use crate::stats::CellSummary;
-use crate::units::{show_number, show_seconds};
+use crate::units::show_seconds;
 use serde::Serialize;
 
 /// One request of a cell's mix.
@@ -53,10 +53,7 @@ fn of_cell(naming: &Naming<'_>, cell: &CellSummary<'_>, baseline: bool) -> Vec<S
             baseline,
             request: first.name.clone(),
             weight: first.weight,
-            sent: show_number(
-                same.iter().map(|one| one.counts.sent).sum::<u64>() as f64,
-                12,
-            ),
+            sent: show::count(same.iter().map(|one| one.counts.sent).sum::<u64>() as f64),
             errors: same.iter().map(|one| one.counts.errors()).sum(),
             p50: middle(&same, 0.5),
             p99: middle(&same, 0.99),
