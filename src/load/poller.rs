@@ -1,7 +1,7 @@
 //! The kernel's event queue of one generator thread, edge-triggered, and what wakes the thread from outside.
 
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
-use rustix::event::{EventfdFlags, Timespec, eventfd};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::{Errno, write};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -55,6 +55,13 @@ pub(super) struct Seen {
     pub(super) ended: bool,
 }
 
+fn timespec(time: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: time.subsec_nanos().into(),
+    }
+}
+
 /// The event queue of one thread.
 pub(super) struct Poller {
     epoll: OwnedFd,
@@ -85,12 +92,19 @@ impl Poller {
         )?)
     }
 
+    /// The same, for a time that is kept as exactly as the kernel can: the wait on an event queue knows whole milliseconds only, before
+    /// Linux 5.11.
+    pub(super) fn wait_exactly(&mut self, longest: Duration) -> io::Result<usize> {
+        let mut queue = [PollFd::new(&self.epoll, PollFlags::IN)];
+        match poll(&mut queue, Some(&timespec(longest))) {
+            Ok(_) | Err(Errno::INTR) => self.wait(Some(Duration::ZERO)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Waits until something happens, `longest` at most, and gives how many events there are.
     pub(super) fn wait(&mut self, longest: Option<Duration>) -> io::Result<usize> {
-        let longest = longest.map(|time| Timespec {
-            tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: time.subsec_nanos().into(),
-        });
+        let longest = longest.map(timespec);
         self.events.clear();
         let room = rustix::buffer::spare_capacity(&mut self.events);
         match epoll::wait(&self.epoll, room, longest.as_ref()) {

@@ -201,14 +201,13 @@ impl<L: Lane> Worker<L> {
     }
 
     fn wait(&mut self, until: Option<Instant>) -> Result<usize, String> {
-        let mut longest = until.map(|at| at.saturating_duration_since(Instant::now()));
-        if self.open.is_some() {
-            longest = longest.map(exactly);
-        }
-        self.shared
-            .poller
-            .wait(longest)
-            .map_err(|error| format!("the event loop of a generator thread failed: {error}"))
+        let longest = until.map(|at| at.saturating_duration_since(Instant::now()));
+        let poller = &mut self.shared.poller;
+        let seen = match longest {
+            Some(longest) if self.open.is_some() => poller.wait_exactly(exactly(longest)),
+            longest => poller.wait(longest),
+        };
+        seen.map_err(|error| format!("the event loop of a generator thread failed: {error}"))
     }
 
     /// When something has to be done though nothing happens.
