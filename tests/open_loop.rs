@@ -262,8 +262,8 @@ fn a_load_that_is_stopped_counts_what_it_did_not_send() {
     });
     let spec = paced(Pace::Rate(1000.0), Amount::Requests(10_000_000_000));
     let load = load_with(address, &spec, &control);
-    assert_eq!(load.counts.planned, 10_000_000_000);
-    assert!(load.counts.unsent > 9_999_999_000);
+    // What was due until then was planned, and no more.
+    assert!(load.counts.planned < 1000, "{load:?}");
 }
 
 #[test]

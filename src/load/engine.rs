@@ -77,6 +77,17 @@ pub fn run(
     Ok(load)
 }
 
+/// Tells the engine that a thread broke, where it is dropped by that.
+struct Broken(Sender<Event>);
+
+impl Drop for Broken {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let _ = self.0.send(Event::Failed("a thread broke".to_owned()));
+        }
+    }
+}
+
 /// The generator threads.
 struct Crew {
     size: usize,
@@ -142,6 +153,8 @@ impl Crew {
             let begun = thread::Builder::new()
                 .name(format!("load-{thread}"))
                 .spawn(move || {
+                    // A thread that breaks must not be waited for.
+                    let _guard = Broken(events.clone());
                     let done = if duty.job.http2.is_some() {
                         h2::work(duty)
                     } else {

@@ -109,16 +109,28 @@ impl Open {
         self.part.is_some()
     }
 
-    /// Ends the phase, and tells of the requests that were not sent. Gives the connections that have nothing to do.
-    pub(super) fn end(&mut self, paced: Option<&mut Paced>) -> Vec<usize> {
+    /// Ends the phase, and tells of the requests that were not sent: all that are left, or where the load was stopped those that were
+    /// due until `stopped`. Gives the connections that have nothing to do.
+    pub(super) fn end(
+        &mut self,
+        paced: Option<&mut Paced>,
+        stopped: Option<Instant>,
+    ) -> Vec<usize> {
         let (due, part) = (self.due.take(), self.part.take());
         if let (Some(paced), Some(part)) = (paced, part) {
-            if let Some(due) = due {
-                paced.gave_up(due);
-            }
-            match part.left() {
-                Some(left) => paced.gave_up_all(left),
-                None => part.for_each(|due| paced.gave_up(due)),
+            let left = part.left().filter(|_| stopped.is_none());
+            match left {
+                Some(left) => {
+                    if let Some(due) = due {
+                        paced.gave_up(due);
+                    }
+                    paced.gave_up_all(left);
+                }
+                None => due
+                    .into_iter()
+                    .chain(part)
+                    .take_while(|due| stopped.is_none_or(|stopped| due.at <= stopped))
+                    .for_each(|due| paced.gave_up(due)),
             }
         }
         std::mem::take(&mut self.free)

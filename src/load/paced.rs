@@ -22,6 +22,7 @@ pub(super) struct Paced {
     half: (Duration, Duration),
     half_due: u64,
     half_ended: u64,
+    first_ended: u64,
     stages: Vec<Stage>,
 }
 
@@ -36,7 +37,10 @@ impl Paced {
     /// Counts for a schedule, whose requests time out after `timeout`.
     pub(super) fn new(schedule: &Schedule, timeout: Duration) -> Self {
         // A request may wait for a connection as long as the load lasts.
-        let longest = (schedule.length() + timeout * 2 + Duration::from_secs(1)).min(LONGEST);
+        let longest = schedule
+            .length()
+            .saturating_add(timeout * 2 + Duration::from_secs(1))
+            .min(LONGEST);
         let stage = |length| Stage {
             length,
             planned: 0,
@@ -56,6 +60,7 @@ impl Paced {
             half: (schedule.length() / 2, schedule.length()),
             half_due: 0,
             half_ended: 0,
+            first_ended: 0,
             // A single stage is the whole load.
             stages: if stages.len() > 1 { stages } else { Vec::new() },
         }
@@ -102,6 +107,7 @@ impl Paced {
     /// A request has ended, well or badly, so long after the start of the load.
     pub(super) fn ended(&mut self, after: Duration) {
         self.busy -= 1;
+        self.first_ended += u64::from(after < self.half.0);
         self.half_ended += u64::from(after >= self.half.0 && after < self.half.1);
     }
 
@@ -123,6 +129,7 @@ impl Paced {
         self.unsent += other.unsent;
         self.half_due += other.half_due;
         self.half_ended += other.half_ended;
+        self.first_ended += other.first_ended;
         for (stage, other) in self.stages.iter_mut().zip(&other.stages) {
             stage.planned += other.planned;
             stage.sent += other.sent;
@@ -146,6 +153,7 @@ impl Paced {
             late: self.late,
             queued: self.queued,
             most_busy: self.most_busy,
+            first_half_ended: self.first_ended,
             second_half_due: self.half_due,
             second_half_ended: self.half_ended,
             stages: stages.collect(),

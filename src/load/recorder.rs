@@ -140,6 +140,11 @@ impl Recorder {
         self.body = 0;
     }
 
+    /// Whether what happens counts.
+    pub(super) fn is_measuring(&self) -> bool {
+        self.measuring
+    }
+
     pub(super) fn begin(&mut self) {
         self.begun += u64::from(self.measuring);
     }

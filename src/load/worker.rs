@@ -33,6 +33,8 @@ use std::time::{Duration, Instant};
 const READ_BUFFER: usize = 64 * 1024;
 /// Connections that a thread opens at the same time, so that a short accept queue does not overflow.
 const OPENING: usize = 32;
+/// Requests of one connection after which the others of the thread have their turn.
+const MOST_TURNS: usize = 64;
 /// How long bytes that nothing asked for are waited for when all is over, by all connections at once.
 const SURPLUS_GRACE: Duration = Duration::from_millis(50);
 
@@ -330,11 +332,15 @@ impl<L: Lane> Worker<L> {
         let Some(open) = self.open.as_mut().filter(|open| open.is_under_way()) else {
             return;
         };
-        let free = open.end(self.shared.recorder.paced());
-        self.tell(Event::AllBegun);
-        let now = Instant::now();
+        let now = self.stopped.then(Instant::now);
+        let free = open.end(self.shared.recorder.paced(), now);
+        if self.shared.recorder.is_measuring() {
+            self.tell(Event::AllBegun);
+        }
+        // They would have gone on until the end, however late this thread has seen it.
+        let end = self.until.unwrap_or_else(Instant::now);
         for _ in free {
-            self.close_account(now);
+            self.close_account(end);
             self.rest();
         }
     }
@@ -432,11 +438,21 @@ impl<L: Lane> Worker<L> {
 
     /// Goes on with a connection until it has to wait.
     fn go_on(&mut self, index: usize) {
-        while let Some(outcome) = self.connections[index].step(&mut self.shared) {
+        for _ in 0..MOST_TURNS {
+            let Some(outcome) = self.connections[index].step(&mut self.shared) else {
+                self.feed(index);
+                return;
+            };
             if !self.settle(index, outcome) {
                 return;
             }
         }
+        // The others have their turn.
+        self.hungry.push(index);
+    }
+
+    /// Comes back to a connection that has stopped reading.
+    fn feed(&mut self, index: usize) {
         if self.connections[index].is_hungry() && !self.hungry.contains(&index) {
             self.hungry.push(index);
         }

@@ -21,11 +21,11 @@ pub struct OpenLoop {
     pub queued: u64,
     /// The most connections that were at a request at the same time, added up over the threads.
     pub most_busy: u64,
-    /// Requests that were due in the second half of the schedule,
-    #[serde(default)]
+    /// Requests that ended in the first half of the schedule, well or badly.
+    pub first_half_ended: u64,
+    /// Requests that were due in the second half,
     pub second_half_due: u64,
-    /// and requests that ended in it, well or badly: where these are fewer, a queue grows.
-    #[serde(default)]
+    /// and requests that ended in it.
     pub second_half_ended: u64,
     /// Each stage, where there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -89,6 +89,7 @@ impl OpenLoop {
             late: self.late + next.late,
             queued: self.queued + next.queued,
             most_busy: self.most_busy.max(next.most_busy),
+            first_half_ended: self.first_half_ended + next.first_half_ended,
             second_half_due: self.second_half_due + next.second_half_due,
             second_half_ended: self.second_half_ended + next.second_half_ended,
             stages: stages.map(|(one, other)| one.join(other)).collect(),

@@ -365,7 +365,14 @@ fn limited(cell: &CellSummary<'_>, trials: &[&Trial]) -> Option<String> {
             "more than one in a hundred of its requests sent more than a millisecond late {among}"
         )
     });
-    let how: Vec<String> = cpu.into_iter().chain(idle).chain(late).collect();
+    let search = by(Limit::Search)
+        .map(|among| format!("a search that ended where it was late itself {among}"));
+    let how: Vec<String> = cpu
+        .into_iter()
+        .chain(idle)
+        .chain(late)
+        .chain(search)
+        .collect();
     if paced::has_its_rate(cell) && !how.is_empty() {
         return Some(format!(
             "The generator was the limit, with {}: that is in its response times, which are upper bounds, and no verdict rests on them.",

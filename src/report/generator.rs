@@ -131,7 +131,7 @@ pub(super) fn json(cell: &CellSummary<'_>, run: &Run) -> Value {
         "threads": threads,
         "cpu_share": spread(loads.iter().filter_map(|load| cpu_share(load))),
         "busy_share": spread(loads.iter().filter_map(|load| busy_share(load, work))),
-        "limited_trials": { "cpu": limited(Limit::Cpu), "idle": limited(Limit::Idle) },
+        "limited_trials": { "cpu": limited(Limit::Cpu), "idle": limited(Limit::Idle), "late": limited(Limit::Late), "search": limited(Limit::Search) },
         "requests": counts,
         "ceiling": of_ceiling(cell, &run.ceilings).map(|of| json!({
             "requests_per_second": of.ceiling.requests_per_second,

@@ -4,7 +4,10 @@
 use super::naming::Naming;
 use super::{Input, generator, repetitions, show, warmup};
 use crate::record::{Host, Run, Trial};
-use crate::spec::{Amount, Cell, Http, LoadSpec, Order, ProcessSpec, WORKTREE, short_commit};
+use crate::spec::{
+    Amount, Arrivals, Cell, Http, LoadSpec, Order, Pace, ProcessSpec, Request, WORKTREE,
+    short_commit,
+};
 use crate::units::{show_bytes, show_duration, show_number, show_seconds, write_duration};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -303,15 +306,64 @@ fn quote(text: &str) -> String {
     shell_words::quote(text).into_owned()
 }
 
-fn load(work: &LoadSpec) -> String {
-    let mut out = format!("{} {}\n", work.request.method, work.request.path);
-    for (name, value) in &work.request.headers {
+fn request(out: &mut String, request: &Request) {
+    let _ = writeln!(out, "{} {}", request.method, request.path);
+    for (name, value) in &request.headers {
         let _ = writeln!(out, "{name}: {value}");
     }
-    if let Some(body) = &work.request.body {
+    if let Some(body) = &request.body {
         let _ = writeln!(out, "\n{body}\n");
     }
+    if let Some(file) = &request.body_file {
+        let _ = writeln!(out, "# its body is {}", file.path);
+    }
+}
+
+/// When requests are sent, in words.
+fn kind_of_loop(work: &LoadSpec) -> String {
+    let spread = match work.arrivals {
+        Arrivals::Uniform => "",
+        Arrivals::Poisson => ", Poisson arrivals",
+    };
+    let ahead = match work.pipelining {
+        1 => String::new(),
+        ahead => format!(", {ahead} requests ahead on each connection"),
+    };
+    match &work.pace {
+        None => format!("closed loop{ahead}"),
+        Some(Pace::Rate(rate)) => format!("open loop at {rate} requests/s{spread}"),
+        Some(Pace::Stages(stages)) => {
+            let each = stages.iter().map(|stage| {
+                let how = if stage.ramp { "to " } else { "" };
+                format!(
+                    "{how}{}/s for {}",
+                    stage.rate,
+                    write_duration(stage.duration)
+                )
+            });
+            let each: Vec<String> = each.collect();
+            format!("open loop in stages ({}){spread}", each.join(", "))
+        }
+        Some(Pace::Search(_)) => format!("open loop at the highest rate that holds{spread}"),
+    }
+}
+
+fn load(work: &LoadSpec) -> String {
+    let mut out = String::new();
+    if work.mix.is_empty() {
+        request(&mut out, &work.request);
+    }
+    for one in &work.mix {
+        let _ = writeln!(out, "# weight {}", one.weight);
+        request(&mut out, &one.request);
+        if let Some(file) = &one.path_file {
+            let _ = writeln!(out, "# its paths are the lines of {}", file.path);
+        }
+    }
     let amount = match work.amount {
+        _ if matches!(work.pace, Some(Pace::Stages(_))) => {
+            format!("for {}", write_duration(work.length()))
+        }
         Amount::Duration(duration) => format!("for {}", write_duration(duration)),
         Amount::Requests(requests) => show::plural(requests as usize, "request"),
     };
@@ -344,7 +396,8 @@ fn load(work: &LoadSpec) -> String {
     };
     let _ = writeln!(
         out,
-        "# closed loop{by}, {on} ({kept}), {amount}{rounds} after {} of warm-up, time-out {}",
+        "# {}{by}, {on} ({kept}), {amount}{rounds} after {} of warm-up, time-out {}",
+        kind_of_loop(work),
         write_duration(work.warmup),
         write_duration(work.timeout),
     );

@@ -4,7 +4,7 @@ use super::naming::Naming;
 use super::show;
 use crate::record::{Histogram, Load, StageLoad, Unit};
 use crate::spec::Pace;
-use crate::stats::{CellSummary, State, Unsustained, median, unsustained};
+use crate::stats::{CellSummary, Shortfall, State, Unsustained, median, unsustained};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -82,20 +82,10 @@ pub(super) fn has_its_rate(cell: &CellSummary<'_>) -> bool {
 /// That the server did not answer what was offered, and that requests waited for connections, in sentences.
 pub(super) fn cautions(cell: &CellSummary<'_>) -> Vec<String> {
     let mut said = Vec::new();
-    let failed: Vec<Unsustained> = loads(cell).filter_map(unsustained).collect();
-    let all = cell.valid().count();
-    let of = |read: fn(&Unsustained) -> f64| median(&failed.iter().map(read).collect::<Vec<_>>());
-    if let (Some(offered), Some(achieved)) = (of(|one| one.offered), of(|one| one.achieved)) {
-        let unsent: u64 = loads(cell).map(|load| load.counts.unsent).sum();
-        said.push(format!(
-            "It did not sustain what was offered in {} of {}: {} of {} requests/s were answered well, and {} were never sent. \
-             Its response times are those of a queue that grows: a longer load would have longer ones.",
-            failed.len(),
-            show::plural(all, "trial"),
-            per_second(achieved),
-            per_second(offered),
-            show::count(unsent as f64),
-        ));
+    for by in [Shortfall::Unsent, Shortfall::Failed, Shortfall::Queue] {
+        let all = loads(cell).filter_map(unsustained);
+        let such: Vec<Unsustained> = all.filter(|one| one.by == by).collect();
+        said.extend(unsustained_by(cell, by, &such));
     }
     let opens = || loads(cell).filter_map(|load| load.open.as_ref());
     let queued: u64 = opens().map(|open| open.queued).sum();
@@ -107,6 +97,34 @@ pub(super) fn cautions(cell: &CellSummary<'_>) -> Vec<String> {
         ));
     }
     said
+}
+
+fn unsustained_by(cell: &CellSummary<'_>, by: Shortfall, such: &[Unsustained]) -> Option<String> {
+    let of = |read: fn(&Unsustained) -> f64| median(&such.iter().map(read).collect::<Vec<_>>());
+    let (offered, achieved) = (of(|one| one.offered)?, of(|one| one.achieved)?);
+    let (offered, achieved) = (per_second(offered), per_second(achieved));
+    let what = match by {
+        Shortfall::Unsent => {
+            let unsent: u64 = loads(cell).map(|load| load.counts.unsent).sum();
+            format!(
+                "{achieved} of {offered} requests/s were answered well, and {} were never sent. Its response times are those of a \
+                 queue that grows: a longer load would have longer ones",
+                show::count(unsent as f64)
+            )
+        }
+        Shortfall::Failed => {
+            format!("{achieved} of {offered} requests/s were answered well, and the others failed")
+        }
+        Shortfall::Queue => format!(
+            "in the second half {achieved} of {offered} requests/s ended. Its response times are those of a queue that grows: a \
+             longer load would have longer ones"
+        ),
+    };
+    Some(format!(
+        "It did not sustain what was offered in {} of {}: {what}.",
+        such.len(),
+        show::plural(cell.valid().count(), "trial"),
+    ))
 }
 
 fn whole(title: String, cell: &CellSummary<'_>) -> PacedView {

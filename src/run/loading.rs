@@ -248,6 +248,7 @@ fn quest(stage: &Stage<'_>) -> Option<Quest> {
     matches!(work.pace, Some(Pace::Search(_))).then(|| Quest {
         work: work.clone(),
         earlier: stage.earlier,
+        chance: stage.beginning(),
         pause: stage.settings.cooldown,
     })
 }

@@ -20,6 +20,8 @@ pub(super) struct Quest {
     pub(super) work: LoadSpec,
     /// What an earlier trial of the cell found.
     pub(super) earlier: Option<f64>,
+    /// Where within the width of a result it begins, from 0 to 1.
+    pub(super) chance: f64,
     /// The pause between two steps.
     pub(super) pause: Duration,
 }
@@ -49,13 +51,18 @@ impl Quest {
             steps: Vec::new(),
             limited: false,
         };
-        let mut seek = Seek::from(self.earlier);
+        let mut seek = Seek::from(self.earlier, self.chance);
         let mut notes = Vec::new();
         loop {
             match seek.turn() {
                 Turn::Try(rate) => {
                     let step = self.step(rate);
-                    let (load, held) = found.attempt(rate, step, verified, target, control)?;
+                    let (mut load, mut held) =
+                        found.attempt(rate, step, verified, target, control)?;
+                    if !held && !control.is_cancelled() {
+                        // A moment's stall must not decide a search.
+                        (load, held) = found.attempt(rate, step, verified, target, control)?;
+                    }
                     if control.is_cancelled() {
                         return Ok(whole(load));
                     }

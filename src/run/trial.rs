@@ -237,6 +237,15 @@ impl Stage<'_> {
         self.settings.seed ^ nth.wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
+    /// Where within the width of its result a search begins: another in each trial and cell.
+    pub(super) fn beginning(&self) -> f64 {
+        let cell = &self.planned.trial.cell.0;
+        let mixed = cell.bytes().fold(self.chance(), |mixed, byte| {
+            (mixed ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        fastrand::Rng::with_seed(mixed).f64()
+    }
+
     /// Whether another generator can count these answers. The built-in one looks at each, and does.
     async fn countable(&self, verified: &(Job, Target, Verified)) -> Result<(), String> {
         let Some(tool) = &self.tool else {

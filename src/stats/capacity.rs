@@ -1,6 +1,6 @@
 //! The search for the highest rate that holds: which rate to try next, and what a step says.
 
-use super::limits::{Limit, limit, unsustained};
+use super::limits::{Limit, Shortfall, limit, unsustained};
 use crate::record::{Load, Trial, Unit, metric, unit};
 use crate::spec::{Bound, LoadSpec, SearchLimit};
 use crate::units::{show_number, show_seconds};
@@ -46,10 +46,12 @@ pub enum Turn {
 
 impl Seek {
     /// A search that begins at a rate that an earlier one found, where there was one.
-    pub fn from(earlier: Option<f64>) -> Self {
+    /// `chance`, from 0 to 1, moves the beginning within the width that the result will have, so that results of several
+    /// searches do not all lie on the same steps.
+    pub fn from(earlier: Option<f64>, chance: f64) -> Self {
         Self {
             stride: earlier.map_or(STRIDE, |_| SHORT_STRIDE),
-            next: rounded(earlier.unwrap_or(FIRST)),
+            next: rounded(earlier.unwrap_or(FIRST) * CLOSE.powf(chance - 0.5)),
             held: None,
             failed: None,
         }
@@ -74,11 +76,18 @@ impl Seek {
         }
         self.next = rounded(match (self.held, self.failed) {
             (Some(held), Some(failed)) => (held * failed).sqrt(),
-            (Some(held), None) => held * self.stride,
-            (None, Some(failed)) if failed > LEAST => (failed / self.stride).max(LEAST),
+            (Some(held), None) => held * self.longer_stride(),
+            (None, Some(failed)) if failed > LEAST => (failed / self.longer_stride()).max(LEAST),
             (None, Some(failed)) => failed / self.stride,
             (None, None) => self.next,
         });
+    }
+
+    /// This stride; the next one is longer, up to doubling, for what an earlier trial found may be far away.
+    fn longer_stride(&mut self) -> f64 {
+        let stride = self.stride;
+        self.stride = stride.powi(2).min(STRIDE);
+        stride
     }
 
     /// What was to be confirmed did not hold: something less may.
@@ -121,7 +130,7 @@ pub fn broken(load: &Load, work: &LoadSpec, limits: &[SearchLimit]) -> Option<(S
     Some(match limit(load, work) {
         None => (what, false),
         Some(Limit::Cpu) => (format!("{what}; the generator had no CPU time left"), true),
-        Some(Limit::Idle | Limit::Late) => (
+        Some(Limit::Idle | Limit::Late | Limit::Search) => (
             format!("{what}; the generator sent its requests late"),
             true,
         ),
@@ -142,7 +151,12 @@ fn failing(load: &Load, limits: &[SearchLimit]) -> Option<String> {
 fn slow(load: &Load) -> Option<String> {
     let slow = unsustained(load)?;
     let achieved = show_number(slow.achieved, 4);
-    Some(format!("only {achieved} requests/s were answered"))
+    Some(match slow.by {
+        Shortfall::Queue => "a queue grew".to_owned(),
+        Shortfall::Unsent | Shortfall::Failed => {
+            format!("only {achieved} requests/s were answered")
+        }
+    })
 }
 
 fn over(load: &Load, limit: &SearchLimit) -> Option<String> {
@@ -197,7 +211,15 @@ mod tests {
 
     /// Searches a server that holds up to `capacity`; gives what it found and how many steps it took.
     fn search(capacity: f64, earlier: Option<f64>) -> (Option<(f64, Option<f64>)>, usize) {
-        let mut seek = Seek::from(earlier);
+        search_from(capacity, earlier, 0.5)
+    }
+
+    fn search_from(
+        capacity: f64,
+        earlier: Option<f64>,
+        chance: f64,
+    ) -> (Option<(f64, Option<f64>)>, usize) {
+        let mut seek = Seek::from(earlier, chance);
         for steps in 0..100 {
             match seek.turn() {
                 Turn::Try(rate) => seek.told(rate, rate <= capacity),
@@ -236,6 +258,32 @@ mod tests {
         }
     }
 
+    /// Where each search begins at another point, what several of them find lies evenly within the width of a result, and their
+    /// mean is half of it below the truth, whatever that is.
+    #[test]
+    fn results_of_several_searches_do_not_lie_on_the_same_steps() {
+        let mut rng = fastrand::Rng::with_seed(5);
+        for capacity in [1003.0, 1009.0, 1015.0, 4321.0] {
+            let mut earlier = None;
+            let mut sum = 0.0;
+            for _ in 0..400 {
+                let (found, _) = search_from(capacity, earlier, rng.f64());
+                let held = found.unwrap().0;
+                sum += (held / capacity).ln();
+                earlier = Some(held);
+            }
+            let mean = sum / 400.0;
+            assert!((-0.0145..-0.0035).contains(&mean), "{capacity}: {mean}");
+        }
+    }
+
+    #[test]
+    fn what_an_earlier_trial_found_may_be_far_away() {
+        let (found, steps) = search(50_000.0, Some(395.7));
+        assert!(found.unwrap().0 > 48_000.0);
+        assert!(steps < 24, "{steps} steps");
+    }
+
     #[test]
     fn an_earlier_result_saves_steps() {
         assert!(search(5000.0, Some(4900.0)).1 < 7);
@@ -252,7 +300,7 @@ mod tests {
 
     #[test]
     fn what_is_not_confirmed_is_tried_5_percent_lower() {
-        let mut seek = Seek::from(None);
+        let mut seek = Seek::from(None, 0.5);
         seek.told(100.0, true);
         seek.unconfirmed(100.0);
         assert_eq!(seek.may_confirm(), Some(95.0));

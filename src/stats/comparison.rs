@@ -142,6 +142,11 @@ fn headline(of: &CellSummary<'_>, to: &CellSummary<'_>) -> Option<&'static str> 
     candidates.iter().copied().find(|name| both(name))
 }
 
+/// What the number of a cell's trials is judged by that is compared with none.
+pub(super) fn own_headline(cell: &CellSummary<'_>) -> Option<&'static str> {
+    headline(cell, cell)
+}
+
 /// One comparison, as it stands before all are taken together, and its test where there is one.
 fn compare<'c, 'a>(
     settings: &RunSettings,

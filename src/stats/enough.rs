@@ -1,6 +1,6 @@
 //! Whether a cell has trials enough: whether the interval of what it is there for is as narrow as the run wants.
 
-use super::comparison::{Comparison, Verdict, comparisons};
+use super::comparison::{Comparison, Verdict, comparisons, own_headline};
 use super::exact::{Interval, around_median, paired, unpaired};
 use super::summary::logs_of;
 use super::{CellSummary, ENOUGH_TRIALS, Spread, State};
@@ -77,7 +77,7 @@ fn of_median(values: &[f64], target: f64) -> bool {
 }
 
 fn rates<'c>(cell: &'c CellSummary<'_>) -> Option<&'c Spread> {
-    cell.metrics.get("requests_per_second")
+    cell.metrics.get(own_headline(cell)?)
 }
 
 /// Half of an interval around figures above 0, as a share of its middle.

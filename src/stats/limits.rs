@@ -17,8 +17,10 @@ const ENOUGH_SENDS: u64 = 100;
 const SUSTAINED: f64 = 0.99;
 /// And so was one that left more of what was due in its second half without an end,
 const GROWING: f64 = 0.02;
-/// if these are at least so many.
-const ENOUGH_GROWN: u64 = 10;
+/// if these are more than so many,
+const LEAST_GROWN: f64 = 10.0;
+/// and more than chance: so many standard deviations.
+const STANDARD_DEVIATIONS: f64 = 4.0;
 /// Parts of the measured phase that differ by less are alike,
 pub(super) const DIFFER: f64 = 0.02;
 /// and so are halves that differ by fewer standard errors.
@@ -36,6 +38,9 @@ pub enum Limit {
     Idle,
     /// In an open loop: it sent more than one request in a hundred more than a millisecond late, though there was a connection.
     Late,
+    /// In a search it could not offer more than what held: the lowest rate that did not hold failed with a generator that was late or had
+    /// no CPU time left.
+    Search,
 }
 
 /// Whether a generator at its limit spoils the figure of this metric: of a start and of an idle server there is no load yet.
@@ -51,7 +56,7 @@ pub fn limit(load: &Load, work: &LoadSpec) -> Option<Limit> {
         return Some(Limit::Cpu);
     }
     if load.search.as_ref().is_some_and(|search| search.limited) {
-        return Some(Limit::Late);
+        return Some(Limit::Search);
     }
     match &load.open {
         Some(open) => late(open).then_some(Limit::Late),
@@ -70,27 +75,56 @@ fn late(open: &OpenLoop) -> bool {
 pub struct Unsustained {
     /// Requests per second that were to be sent.
     pub offered: f64,
-    /// Successes per second.
+    /// Successes per second; where a queue grew, requests that ended per second.
     pub achieved: f64,
+    /// What most of the others met with.
+    pub by: Shortfall,
 }
 
-/// That less than 99 % of an open loop's requests per second were answered well, or that in the second half of it 2 % fewer ended than
-/// were due, and 10 at the least: its latencies are those of a queue that grew, and longer loads would have longer ones.
+/// Why a rate was not sustained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shortfall {
+    /// Requests that were due were never sent, since every connection was busy.
+    Unsent,
+    /// Requests failed.
+    Failed,
+    /// More and more requests waited for their response.
+    Queue,
+}
+
+/// That less than 99 % of an open loop's requests were answered well; or that at the end of a constant rate more were due and had not
+/// ended than half-way: by 2 % of what was due in the second half, by 4 standard deviations of the difference of two Poisson numbers,
+/// and by 10 requests. Such a load's latencies are those of a queue that grew, and longer loads would have longer ones.
 pub fn unsustained(load: &Load) -> Option<Unsustained> {
-    let (whole, open) = (load.offered_per_second()?, load.open.as_ref()?);
-    let achieved = load.requests_per_second()?;
-    if achieved < SUSTAINED * whole {
+    let (offered, open) = (load.offered_per_second()?, load.open.as_ref()?);
+    let counts = load.counts;
+    let answered = counts.succeeded as f64 / counts.planned.max(1) as f64;
+    if answered < SUSTAINED {
         return Some(Unsustained {
-            offered: whole,
-            achieved,
+            offered,
+            achieved: offered * answered,
+            by: if counts.unsent > counts.errors() {
+                Shortfall::Unsent
+            } else {
+                Shortfall::Failed
+            },
         });
     }
-    let (due, ended) = (open.second_half_due, open.second_half_ended);
-    let grew = due.saturating_sub(ended);
+    // Stages may ask for more and more.
+    if !open.stages.is_empty() {
+        return None;
+    }
+    let due = open.second_half_due as f64;
+    let ended = open.second_half_ended as f64;
+    let first = counts.planned.saturating_sub(open.second_half_due);
+    let halfway = first as f64 - open.first_half_ended as f64;
+    let grew = due - ended;
+    let chance = STANDARD_DEVIATIONS * (2.0 * halfway + grew).max(0.0).sqrt();
     let half = open.schedule_ns as f64 / 2e9;
-    (grew >= ENOUGH_GROWN && grew as f64 > GROWING * due as f64).then(|| Unsustained {
-        offered: due as f64 / half,
-        achieved: ended as f64 / half,
+    (grew > (GROWING * due).max(chance).max(LEAST_GROWN)).then(|| Unsustained {
+        offered: due / half,
+        achieved: ended / half,
+        by: Shortfall::Queue,
     })
 }
 
@@ -161,6 +195,44 @@ mod tests {
             per_second: per_second.to_vec(),
             ..Load::default()
         }
+    }
+
+    /// A load at 100/s for 10 s, of which so many were waiting half-way and at the end.
+    fn waiting(halfway: u64, end: u64) -> Load {
+        Load {
+            window_ns: 10_500_000_000,
+            counts: crate::record::Counts {
+                planned: 1000,
+                sent: 1000,
+                succeeded: 1000,
+                ..crate::record::Counts::default()
+            },
+            open: Some(OpenLoop {
+                schedule_ns: 10_000_000_000,
+                second_half_due: 500,
+                first_half_ended: 500 - halfway,
+                second_half_ended: 500 + halfway - end,
+                ..OpenLoop::default()
+            }),
+            ..Load::default()
+        }
+    }
+
+    #[test]
+    fn a_queue_that_grows_is_no_sustained_rate_and_a_slow_server_is_one() {
+        assert_eq!(unsustained(&waiting(0, 2)), None);
+        // Every response takes a second: a hundred are always under way, give or take.
+        assert_eq!(unsustained(&waiting(100, 115)), None);
+        let queue = unsustained(&waiting(30, 90)).unwrap();
+        assert_eq!(queue.by, Shortfall::Queue);
+        assert!((queue.achieved - 88.0).abs() < 1e-9, "{queue:?}");
+        let mut failing = waiting(0, 0);
+        failing.counts.succeeded = 980;
+        failing.counts.failed = 20;
+        assert_eq!(unsustained(&failing).unwrap().by, Shortfall::Failed);
+        failing.counts.failed = 0;
+        failing.counts.unsent = 20;
+        assert_eq!(unsustained(&failing).unwrap().by, Shortfall::Unsent);
     }
 
     #[test]

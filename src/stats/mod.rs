@@ -41,7 +41,7 @@ pub use figures::{digits, median};
 pub use gate::{Judgement, Kind, Why, judge};
 pub use growth::{Basis, Growth, MemoryRatio, Readings, growth, memory_ratio};
 pub use hints::{Hint, hints};
-pub use limits::{Limit, Unsustained, is_made_under_load, limit, unsustained};
+pub use limits::{Limit, Shortfall, Unsustained, is_made_under_load, limit, unsustained};
 pub use power::{findable_spread, least_trials, needed_trials};
 pub use regression::Old;
 pub use steady::{Beginning, Steadiness, least_steady, steadiness, steadiness_of};

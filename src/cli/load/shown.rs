@@ -4,6 +4,7 @@
 use super::buckets::Bucket;
 use super::summary::Summary;
 use crate::cli::terminal::shown;
+use crate::stats::Shortfall;
 use crate::units::{show_bytes, show_number, show_seconds};
 use std::fmt::Write as _;
 
@@ -216,15 +217,15 @@ fn schedule(out: &mut String, summary: &Summary, look: Look) {
         at(open.lag_p50_ns),
         at(open.lag_p99_ns)
     );
-    if !open.sustained {
-        line!(
-            out,
-            "\n{}",
-            wrapped(
-                "The server did not sustain what was offered: a queue grew, and a longer load would have longer response times."
-            )
-        );
-    }
+    let why = match open.by {
+        None => return,
+        Some(Shortfall::Failed) => "requests failed",
+        Some(Shortfall::Unsent | Shortfall::Queue) => {
+            "a queue grew, and a longer load would have longer response times"
+        }
+    };
+    let sentence = format!("The server did not sustain what was offered: {why}.");
+    line!(out, "\n{}", wrapped(&sentence));
 }
 
 fn histogram(out: &mut String, buckets: &[Bucket], look: Look) {

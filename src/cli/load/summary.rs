@@ -3,7 +3,7 @@
 use super::buckets::{Bucket, buckets};
 use crate::record::{ErrorKind, Histogram, Http2, Load};
 use crate::spec::LoadSpec;
-use crate::stats::{Limit, limit, unsustained, validity};
+use crate::stats::{Limit, Shortfall, limit, unsustained, validity};
 use crate::units::show_number;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -52,6 +52,8 @@ pub(super) struct OpenFigures {
     pub(super) service_p50_ns: Option<u64>,
     pub(super) service_p99_ns: Option<u64>,
     pub(super) sustained: bool,
+    #[serde(skip)]
+    pub(super) by: Option<Shortfall>,
 }
 
 /// Service time of successes, or response time in an open loop; none where too few requests tell.
@@ -119,7 +121,7 @@ impl Summary {
                 stdev: live.as_ref().map(hdrhistogram::Histogram::stdev),
                 ..service.map(latency).unwrap_or_default()
             },
-            open_loop: open_figures(load),
+            open_loop: open_figures(load, interrupted),
             histogram: live.as_ref().map(buckets).unwrap_or_default(),
             per_second: load.per_second.clone(),
             bytes_received: load.bytes.received,
@@ -196,9 +198,11 @@ fn latency(series: &Histogram) -> Latency {
     }
 }
 
-fn open_figures(load: &Load) -> Option<OpenFigures> {
+fn open_figures(load: &Load, interrupted: bool) -> Option<OpenFigures> {
     let open = load.open.as_ref()?;
     let of = |series: &Option<Histogram>, share| series.as_ref()?.quantile(share);
+    // Of what was cut short nobody knows.
+    let by = unsustained(load).filter(|_| !interrupted).map(|one| one.by);
     Some(OpenFigures {
         offered_per_second: load.offered_per_second()?,
         unsent: load.counts.unsent,
@@ -208,7 +212,8 @@ fn open_figures(load: &Load) -> Option<OpenFigures> {
         lag_p99_ns: of(&open.lag, 0.99),
         service_p50_ns: of(&load.service, 0.5),
         service_p99_ns: of(&load.service, 0.99),
-        sustained: unsustained(load).is_none(),
+        sustained: by.is_none(),
+        by,
     })
 }
 
@@ -231,7 +236,7 @@ fn limited(by: Limit, load: &Load) -> Limited {
             "idle",
             "its connections were idle for more than a tenth of the time".to_owned(),
         ),
-        Limit::Late => (
+        Limit::Late | Limit::Search => (
             "late",
             "more than one in a hundred of its requests was sent more than a millisecond late"
                 .to_owned(),
