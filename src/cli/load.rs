@@ -58,13 +58,15 @@ Keys of --json (times in nanoseconds, null where too few requests tell):
                        1 ms late by the generator), lag_p50_ns, lag_p99_ns,
                        service_p50_ns, service_p99_ns, sustained
   histogram            successes by latency: up_to_ns, count of each bucket
-  per_second           successes in each second; the last may be a part of one
+  per_second           successes in each second, those of the drain in none; the
+                       last may be a part of one
   bytes_received, bytes_sent, bytes_per_second
                        heads and framing included; the rate is of what came
   connections, threads, generator_cpu_ns
   http2                null, or streams, and streams_allowed by the server
   connect_ns           count, mean, p50, max of all connections opened
   reconnects           connections opened anew during the load
+  retried              requests sent once more, since an idle connection had closed
   limited              null, or why the generator was the limit, so that
                        requests_per_second is a lower bound: by (cpu, idle, late), why
   invalid              why the figures contradict each other; mostly empty

@@ -107,8 +107,10 @@ const ASSUMED_RATE: u64 = 10_000;
 /// What starting, verifying and stopping a server is assumed to take.
 const ASSUMED_START_AND_STOP: Duration = Duration::from_millis(700);
 
-/// What a search for the highest rate is assumed to take: a dozen steps and three trials of a minute.
-const ASSUMED_SEARCH: Duration = Duration::from_mins(6);
+/// So many steps a search for the highest rate is assumed to take, those that are tried once more among them,
+const SEARCH_STEPS: u32 = 18;
+/// and so long each, or as long as the measured phase.
+const SEARCH_STEP: Duration = Duration::from_secs(10);
 
 /// About how long the pilot of a cell takes, pauses included: two windows at the least, `max_warmup` at the most.
 pub fn estimate_pilot(run: &RunSettings) -> (Duration, Duration) {
@@ -120,7 +122,10 @@ pub fn estimate_pilot(run: &RunSettings) -> (Duration, Duration) {
 pub fn estimate(cell: &Cell, run: &RunSettings) -> Duration {
     let work = &cell.work;
     let load = match (&work.pace, work.amount) {
-        (Some(Pace::Search(_)), _) => ASSUMED_SEARCH,
+        (Some(Pace::Search(_)), _) => {
+            let step = work.length().min(SEARCH_STEP) + run.cooldown;
+            (step * SEARCH_STEPS).saturating_add(work.length())
+        }
         (Some(Pace::Rate(rate)), Amount::Requests(requests)) => {
             Duration::try_from_secs_f64(requests as f64 / rate).unwrap_or(Duration::MAX)
         }

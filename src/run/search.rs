@@ -11,8 +11,10 @@ use std::time::Duration;
 
 /// A step lasts at least so long,
 const STEP: Duration = Duration::from_secs(10);
-/// and long enough for so many requests, but never longer than the measured phase.
+/// and long enough for so many requests, but no longer than the measured phase.
 const REQUESTS: f64 = 2000.0;
+/// A step that a short measured phase would make shorter than this many requests take says nothing of one in a hundred.
+const LEAST_REQUESTS: f64 = 100.0;
 
 /// A search that is to be made.
 pub(super) struct Quest {
@@ -74,7 +76,7 @@ impl Quest {
         }
         searching.store(false, Ordering::Relaxed);
         while let Some(rate) = seek.may_confirm() {
-            let length = self.work.length();
+            let length = self.work.length().max(self.step(rate));
             let (mut load, held) = found.attempt(rate, length, verified, target, control)?;
             if held || control.is_cancelled() {
                 load.search = Some(Search {
@@ -95,8 +97,10 @@ impl Quest {
     }
 
     fn step(&self, rate: f64) -> Duration {
-        let enough = Duration::try_from_secs_f64(REQUESTS / rate).unwrap_or(Duration::MAX);
-        enough.max(STEP).min(self.work.length())
+        let of =
+            |requests: f64| Duration::try_from_secs_f64(requests / rate).unwrap_or(Duration::MAX);
+        let usual = of(REQUESTS).max(STEP).min(self.work.length());
+        usual.max(of(LEAST_REQUESTS).min(STEP))
     }
 }
 

@@ -9,6 +9,8 @@ use crate::spec::{LoadSpec, Pace};
 const ENOUGH_SECONDS: usize = 10;
 /// From this share of its threads' time on, the generator is the limit.
 const GENERATOR_FULL: f64 = 0.90;
+/// Where more requests than this share fail, a generator that was idle or late says nothing.
+const MANY_FAIL: f64 = 0.01;
 /// In an open loop it is where more of its sends than this share are late,
 const LATE_SHARE: f64 = 0.01;
 /// of at least so many.
@@ -57,6 +59,10 @@ pub fn limit(load: &Load, work: &LoadSpec) -> Option<Limit> {
     }
     if load.search.as_ref().is_some_and(|search| search.limited) {
         return Some(Limit::Search);
+    }
+    // Whoever waits after a failed connect is idle, rightly.
+    if load.counts.error_share().unwrap_or(0.0) > MANY_FAIL {
+        return None;
     }
     match &load.open {
         Some(open) => late(open).then_some(Limit::Late),

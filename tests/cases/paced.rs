@@ -118,24 +118,3 @@ fn a_search_finds_the_rate_at_which_a_queue_begins_to_grow() {
     assert!(report.contains("## Capacity"), "{report}");
     assert!(report.contains("latency\\_p99 ≤ 100"), "{report}");
 }
-
-#[test]
-fn a_search_for_what_no_rate_holds_fails_with_the_reason() {
-    if without_node() {
-        return;
-    }
-    let slow = "require('http').createServer((q, r) => setTimeout(() => r.end('ok'), 60)).listen(process.env.PORT)";
-    let outcome = Suite::new()
-        .node("slow", slow, "")
-        .load(
-            "most",
-            "search = { latency_p50 = '20ms' }\nduration = '100ms'\nwarmup = '0s'",
-        )
-        .run()
-        .exits(1);
-    let report = outcome.markdown();
-    assert!(
-        report.contains("no rate holds what the search asks for"),
-        "{report}"
-    );
-}

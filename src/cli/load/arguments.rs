@@ -23,7 +23,7 @@ pub(super) struct RequestArgs {
     /// The method [default: GET, or POST with a body]
     #[arg(short, long, value_name = "METHOD")]
     method: Option<String>,
-    /// The body of each request; @FILE reads it from a file, @- from standard input, byte for byte
+    /// The body of each request; @FILE reads it from a file, @- from standard input; it must be text (UTF-8)
     #[arg(short, long, value_name = "TEXT")]
     body: Option<String>,
     /// The status that every response must have

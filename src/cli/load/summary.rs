@@ -36,6 +36,7 @@ pub(super) struct Summary {
     pub(super) generator_cpu_ns: Option<u64>,
     pub(super) connect_ns: Connecting,
     pub(super) reconnects: u64,
+    pub(super) retried: u64,
     pub(super) limited: Option<Limited>,
     pub(super) invalid: Vec<String>,
 }
@@ -123,7 +124,7 @@ impl Summary {
             },
             open_loop: open_figures(load, interrupted),
             histogram: live.as_ref().map(buckets).unwrap_or_default(),
-            per_second: load.per_second.clone(),
+            per_second: seconds(load, interrupted),
             bytes_received: load.bytes.received,
             bytes_sent: load.bytes.sent,
             bytes_per_second: per_second(load.bytes.received, load),
@@ -141,6 +142,7 @@ impl Summary {
                 max: load.connect.as_ref().and_then(|series| series.max_ns),
             },
             reconnects: load.connections.reconnects,
+            retried: load.connections.retried,
             limited: limit(load, spec).map(|by| limited(by, load)),
             invalid,
         }
@@ -196,6 +198,15 @@ fn latency(series: &Histogram) -> Latency {
         p99_9: series.quantile(0.999),
         max: series.max_ns,
     }
+}
+
+/// Successes in each second; of a load that was cut short only the seconds that there were.
+fn seconds(load: &Load, interrupted: bool) -> Vec<u64> {
+    let mut all = load.per_second.clone();
+    if interrupted {
+        all.truncate(load.window_ns.div_ceil(1_000_000_000) as usize);
+    }
+    all
 }
 
 fn open_figures(load: &Load, interrupted: bool) -> Option<OpenFigures> {
