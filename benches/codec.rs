@@ -9,8 +9,9 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hotlap::http::{Checker, Coding, Decoder, Expectation, Reference, Step};
-use hotlap::load::Probe;
+use hotlap::load::{Probe, probed_schedule};
 use hotlap::record::Histogram;
+use hotlap::spec::Arrivals;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
@@ -100,5 +101,15 @@ fn success(c: &mut Criterion) {
     assert!(probe.succeeded() > 0);
 }
 
-criterion_group!(benches, codec, recorder, success);
+/// When the next request of an open loop is due.
+fn pacing(c: &mut Criterion) {
+    for arrivals in [Arrivals::Uniform, Arrivals::Poisson] {
+        let mut due = probed_schedule(arrivals);
+        c.bench_function(&format!("the next request, {arrivals:?}"), |bencher| {
+            bencher.iter(|| black_box(due.next()));
+        });
+    }
+}
+
+criterion_group!(benches, codec, recorder, success, pacing);
 criterion_main!(benches);

@@ -32,6 +32,6 @@ pub use engine::{LoadError, run};
 pub use files::{Files, FilesError};
 pub use job::{Job, Target, TargetError, allowed};
 #[doc(hidden)]
-pub use probe::Probe;
+pub use probe::{Probe, schedule as probed_schedule};
 pub use request::JobError;
 pub use verify::{Verified, VerifyError, answer, ask, unasked, verify};

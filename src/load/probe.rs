@@ -1,6 +1,9 @@
-//! A recorder as a benchmark sees it: one success after the other.
+//! The parts of a generator thread as a benchmark sees them: a recorder with one success after the other, and a schedule with one
+//! request after the other.
 
 use super::recorder::Recorder;
+use super::schedule::Schedule;
+use crate::spec::{Amount, Arrivals, LoadSpec, Pace};
 use std::time::{Duration, Instant};
 
 /// Counts successes as a generator thread does.
@@ -42,4 +45,16 @@ impl Probe {
     pub fn succeeded(&self) -> u64 {
         self.recorder.tally().0
     }
+}
+
+/// When the requests of an open loop at 1000 a second are due, one after the other and for days: nanoseconds from its beginning.
+pub fn schedule(arrivals: Arrivals) -> impl Iterator<Item = u128> {
+    let work = LoadSpec {
+        pace: Some(Pace::Rate(1000.0)),
+        amount: Amount::Duration(Duration::from_hours(240)),
+        arrivals,
+        ..LoadSpec::default()
+    };
+    let part = Schedule::of(&work, 1).map(|schedule| schedule.part(0, 1, Instant::now()));
+    part.into_iter().flatten().map(|due| due.after.as_nanos())
 }

@@ -705,7 +705,7 @@ with_request_keys! {
         pub(super) arrivals: Opt<String>,
         /// Rates one after the other, instead of `rate` and `duration`.
         #[schemars(extend("examples" = [[{"rate": 500, "duration": "30s"}, {"rate": 2000, "duration": "60s", "ramp": true}]]))]
-        pub(super) stages: List<Stage>,
+        pub(super) stages: Opt<Vec<Spanned<Stage>>>,
         /// Finds the highest rate at which these metrics stay below their limits.
         #[schemars(extend("examples" = [{"latency_p99": "50ms", "errors": "0.1%"}]))]
         #[schemars(with = "Option<figures::Search>")]

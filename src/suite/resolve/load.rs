@@ -7,7 +7,7 @@ use crate::suite::code;
 use crate::suite::model::{
     Amount, Arrivals, At, Http, Load, LoadKeys, Mix, MixRequest, Pace, Stage, Tls,
 };
-use crate::suite::schema::{self, List, Opt};
+use crate::suite::schema::{self, Opt};
 use crate::suite::written::{DurationText, Entries, Number, Quantity, Spanned};
 
 /// More connections than this are a mistyped number.
@@ -251,14 +251,12 @@ impl Resolver {
     fn pace(
         &mut self,
         rate: Opt<Number>,
-        stages: List<schema::Stage>,
+        stages: Opt<Vec<Spanned<schema::Stage>>>,
         search: Opt<Entries<Spanned<Quantity>>>,
         duration: Option<&Spanned<DurationText>>,
         requests: Option<&Spanned<u64>>,
     ) -> Option<At<Pace>> {
-        let stages_span = stages
-            .as_ref()
-            .and_then(|stages| Some(stages.first()?.span().start..stages.last()?.span().end));
+        let stages_span = stages.as_ref().map(Spanned::span);
         let search_span = search.as_ref().map(Spanned::span);
         let rate_span = rate.as_ref().map(Spanned::span);
         let duration_span = duration.map(Spanned::span);
@@ -283,7 +281,7 @@ impl Resolver {
         let rate = self
             .rate(rate)
             .map(|rate| At::new(Pace::Rate(rate.value), rate.span));
-        let stages = self.stages(stages, stages_span);
+        let stages = stages.and_then(|stages| self.stages(stages));
         let search = search.map(|search| self.search(search));
         rate.or(stages).or(search)
     }
@@ -307,13 +305,21 @@ impl Resolver {
         }
     }
 
-    fn stages(
-        &mut self,
-        stages: List<schema::Stage>,
-        span: Option<std::ops::Range<usize>>,
-    ) -> Option<At<Pace>> {
+    fn stages(&mut self, stages: Spanned<Vec<Spanned<schema::Stage>>>) -> Option<At<Pace>> {
+        let span = stages.span();
+        if stages.get_ref().is_empty() {
+            self.say(
+                Diagnostic::error(
+                    code::MISSING,
+                    "a load in stages has at least one stage",
+                    span,
+                )
+                .help("write [{ rate = 500, duration = \"30s\" }], or take `stages` out for a closed loop"),
+            );
+            return None;
+        }
         let mut all = Vec::new();
-        for stage in stages? {
+        for stage in stages.into_inner() {
             let place = stage.span();
             let stage = stage.into_inner();
             let missing = stage.rate.is_none() || stage.duration.is_none();
@@ -333,7 +339,6 @@ impl Resolver {
                 });
             }
         }
-        let span = span?;
         Some(At::new(Pace::Stages(all), span))
     }
 
