@@ -161,6 +161,10 @@ const NOT_CAUGHT: &[(&str, &str)] = &[
         "names are put together from several tables",
     ),
     ("missing-command", "a command may come from the defaults"),
+    (
+        "empty-stages",
+        "that an array is not empty is said where it is read",
+    ),
 ];
 
 #[test]
