@@ -153,13 +153,31 @@ fn joined(headers: &[(String, Vec<u8>)]) -> BTreeMap<String, String> {
     all
 }
 
-/// A text without each place where `part` stands and no further digit follows.
+/// Whether a colon and a number behind this text are the port of an address, and not some other number that happens to be the same.
+fn names_a_port(before: &[u8]) -> bool {
+    let Some(last) = before.last() else {
+        return true;
+    };
+    if last.is_ascii_alphanumeric() || last.is_ascii_whitespace() || b".]-".contains(last) {
+        return true;
+    }
+    let quoted = |byte: &u8| b"\"'".contains(byte);
+    let end = before.iter().rposition(|byte| !quoted(byte));
+    let word = &before[..end.map_or(0, |end| end + 1)];
+    word.len() >= 4 && word[word.len() - 4..].eq_ignore_ascii_case(b"port")
+}
+
+/// A text without each place where `part`, a colon and a port, stands as an address has it and no further digit follows.
 fn without(text: &[u8], part: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some((&byte, after)) = rest.split_first() {
         match rest.strip_prefix(part) {
-            Some(behind) if !behind.first().is_some_and(u8::is_ascii_digit) => rest = behind,
+            Some(behind)
+                if !behind.first().is_some_and(u8::is_ascii_digit) && names_a_port(&out) =>
+            {
+                rest = behind;
+            }
             _ => {
                 out.push(byte);
                 rest = after;
@@ -176,6 +194,20 @@ fn sha256(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_that_happens_to_be_the_port_is_none() {
+        let cut = |text: &str| String::from_utf8(without(text.as_bytes(), b":8080")).unwrap();
+        for (text, left) in [
+            ("http://localhost:8080/a", "http://localhost/a"),
+            ("[::1]:8080 and :8080", "[::1] and "),
+            (r#"{"port":8080}"#, r#"{"port"}"#),
+            (r#"{"balance":8080}"#, r#"{"balance":8080}"#),
+            ("host:80801", "host:80801"),
+        ] {
+            assert_eq!(cut(text), left);
+        }
+    }
 
     fn headers(list: &[(&str, &str)]) -> Vec<(String, Vec<u8>)> {
         list.iter()
