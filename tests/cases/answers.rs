@@ -427,7 +427,8 @@ fn what_is_in_flight_at_the_end_is_waited_for_and_counted() {
         "{:?}",
         late.counts
     );
-    assert!(late.service.unwrap().min_ns.unwrap() >= 300_000_000);
+    // A histogram has three digits.
+    assert!(late.service.unwrap().min_ns.unwrap() >= 299_000_000);
 }
 
 #[test]
