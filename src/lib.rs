@@ -7,6 +7,8 @@
 
 pub mod units;
 
+pub mod tls;
+
 pub mod ids;
 
 pub mod diagnostic;

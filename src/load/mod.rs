@@ -14,10 +14,12 @@ mod known;
 mod poller;
 mod recorder;
 mod tickets;
+mod tls;
 mod verify;
 mod worker;
 
 pub use control::{Cancel, Control, LoadPhase, Progress};
 pub use engine::{LoadError, run};
 pub use job::{Job, Target, TargetError, allowed};
+pub use tls::{TlsError, client_config, server_name};
 pub use verify::{Verified, VerifyError, answer, ask, unasked, verify};
