@@ -2,11 +2,12 @@
 
 mod address;
 mod summary;
+mod way;
 
 use super::exit::Exit;
 use super::terminal::{print, say_error, say_line};
 use crate::host;
-use crate::load::{self, Cancel, Control, Job, Target, VerifyError};
+use crate::load::{self, Cancel, Control, Job, VerifyError};
 use crate::spec::{Amount, Fill, LoadSpec, Request, Text};
 use crate::units::parse_duration;
 use address::Url;
@@ -14,6 +15,7 @@ use clap::Args;
 use std::time::Duration;
 use summary::Summary;
 use tokio::signal::unix::{SignalKind, signal};
+use way::WayArgs;
 
 /// Descriptors that are needed beside those of the connections.
 const OTHER_DESCRIPTORS: u64 = 64;
@@ -38,6 +40,7 @@ Exit codes: 1 requests failed, or the first response was not as expected; 2 bad 
 Examples:
   hotlap load http://127.0.0.1:8080/
   hotlap load http://127.0.0.1:8080/ -c 256 -d 30s -t 2        wrk -t2 -c256 -d30s http://127.0.0.1:8080/
+  hotlap load https://127.0.0.1:8443/ --cacert ca.pem
   hotlap load http://127.0.0.1:8080/ -n 100000 --json")]
 pub(super) struct LoadArgs {
     /// The URL to load, such as `http://127.0.0.1:8080/`
@@ -78,9 +81,8 @@ pub(super) struct LoadArgs {
     /// Open a connection for each request
     #[arg(long)]
     no_keep_alive: bool,
-    /// Load an address that is neither loopback nor private; only where it is yours to load
-    #[arg(long)]
-    allow_public: bool,
+    #[command(flatten)]
+    way: WayArgs,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -168,14 +170,7 @@ fn loaded(arguments: &LoadArgs) -> Result<Exit, Failure> {
         return Err(usage("--timeout must be longer than 0".to_owned()));
     }
     let url = Url::parse(&arguments.url).map_err(usage)?;
-    let address = url.resolve().map_err(usage)?;
-    if !load::allowed(address.ip(), arguments.allow_public) {
-        return Err(usage(format!(
-            "{address} is neither a loopback nor a private address; if it is yours to load, add --allow-public"
-        )));
-    }
-    let target =
-        Target::new(address, &url.authority, true).map_err(|error| usage(error.to_string()))?;
+    let target = arguments.way.target(&url).map_err(usage)?;
     let spec = arguments.spec(&url.path);
     let job =
         Job::new(&spec, &Fill::default(), &target).map_err(|error| usage(error.to_string()))?;

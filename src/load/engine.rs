@@ -112,7 +112,7 @@ impl Crew {
                 connections,
                 job: job.clone(),
                 reference: Arc::clone(&verified.reference),
-                address: target.address(),
+                target: target.clone(),
                 tickets: tickets.clone(),
                 seconds,
                 progress: control.progress(),

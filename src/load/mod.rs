@@ -12,7 +12,9 @@ mod engine;
 mod job;
 mod known;
 mod poller;
+mod reach;
 mod recorder;
+mod stream;
 mod tickets;
 mod tls;
 mod verify;
@@ -20,6 +22,6 @@ mod worker;
 
 pub use control::{Cancel, Control, LoadPhase, Progress};
 pub use engine::{LoadError, run};
-pub use job::{Job, Target, TargetError, allowed};
-pub use tls::{TlsError, client_config, server_name};
+pub use job::{Job, Secure, Target, TargetError, allowed};
+pub use tls::{TlsError, client_config, host_of, server_name};
 pub use verify::{Verified, VerifyError, answer, ask, unasked, verify};

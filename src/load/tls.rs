@@ -66,6 +66,14 @@ pub fn server_name(tls: &Tls, host: &str) -> Result<ServerName<'static>, TlsErro
     tls::server_name(name).map_err(TlsError::Name)
 }
 
+/// The host of what Host says, without its port.
+pub fn host_of(authority: &str) -> &str {
+    match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => host,
+        _ => authority,
+    }
+}
+
 fn trust(tls: &Tls, folder: &Path) -> Result<Trust, TlsError> {
     let Some(file) = &tls.ca else {
         return Ok(if tls.insecure {

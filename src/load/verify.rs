@@ -1,17 +1,16 @@
 //! The first response, checked whole before anything is measured.
 
-use super::dial::connect;
 use super::job::{Job, Target};
+use super::reach::{Duplex, reach};
 use crate::http::{BodyFault, CodingError, Exchange, ExchangeError, Fault, Reference, exchange};
 use crate::record::Answer;
+use crate::spec::Address;
 use crate::units::show_duration;
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncReadExt as _;
-use tokio::net::TcpStream;
 
 /// The largest body that is verified, in bytes.
 const MAX_BODY: u64 = 64 * 1024 * 1024;
@@ -53,7 +52,9 @@ impl Verified {
 #[derive(Debug)]
 pub enum VerifyError {
     /// No connection.
-    Connect(SocketAddr, io::Error),
+    Connect(Address, io::Error),
+    /// No TLS on the connection, and why.
+    Tls(Address, String),
     /// No whole response within the time-out.
     Timeout(Duration),
     /// The exchange broke.
@@ -80,6 +81,9 @@ impl fmt::Display for VerifyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connect(address, error) => write!(f, "connecting to {address} failed: {error}"),
+            Self::Tls(address, reason) => {
+                write!(f, "the TLS handshake with {address} failed: {reason}")
+            }
             Self::Timeout(timeout) => write!(
                 f,
                 "the first request had no whole response within {}",
@@ -139,12 +143,9 @@ pub async fn ask(job: &Job, target: &Target) -> Result<Exchange, VerifyError> {
     Ok(asked(job, target).await?.0)
 }
 
-async fn asked(job: &Job, target: &Target) -> Result<(Exchange, TcpStream), VerifyError> {
-    let address = target.address();
+async fn asked(job: &Job, target: &Target) -> Result<(Exchange, Box<dyn Duplex>), VerifyError> {
     let work = async {
-        let mut stream = connect(address)
-            .await
-            .map_err(|error| VerifyError::Connect(address, error))?;
+        let mut stream = reach(target).await?;
         let response = exchange(&mut stream, &job.request, job.head_request, MAX_BODY)
             .await
             .map_err(VerifyError::Exchange)?;

@@ -7,16 +7,16 @@ use super::connection::{Connection, Phase, Shared};
 use super::control::{Cancel, Progress};
 use super::deadlines::Deadlines;
 use super::dial::Dialer;
-use super::job::Job;
+use super::job::{Job, Target};
 use super::known::Known;
 use super::poller::{Poller, Waker};
 use super::recorder::Recorder;
+use super::stream::CIPHERTEXT;
 use super::tickets::{Hand, Ticket, Tickets};
 use crate::http::Reference;
 use rustix::time::{ClockId, clock_gettime};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::{Duration, Instant};
@@ -25,6 +25,8 @@ use std::time::{Duration, Instant};
 const READ_BUFFER: usize = 64 * 1024;
 /// Connections that a thread opens at the same time, so that a short accept queue does not overflow.
 const OPENING: usize = 32;
+/// Until a Unix-domain socket that had no room for a connection is tried again.
+const ROOM_PAUSE: Duration = Duration::from_millis(1);
 /// How long bytes that nothing asked for are waited for when all is over, by all connections at once.
 const SURPLUS_GRACE: Duration = Duration::from_millis(50);
 
@@ -56,7 +58,7 @@ pub(super) struct Duty {
     pub(super) connections: usize,
     pub(super) job: Job,
     pub(super) reference: Arc<Reference>,
-    pub(super) address: SocketAddr,
+    pub(super) target: Target,
     pub(super) tickets: Option<Arc<Tickets>>,
     pub(super) seconds: Option<usize>,
     pub(super) progress: Arc<Progress>,
@@ -104,13 +106,16 @@ impl Worker {
     fn new(duty: Duty) -> Result<Self, String> {
         let poller = Poller::new(duty.connections, &duty.waker)
             .map_err(|error| format!("a generator thread can't have its event loop: {error}"))?;
+        let secure = duty.target.secure().cloned();
+        let of_tls = if secure.is_some() { CIPHERTEXT } else { 0 };
         let shared = Shared {
             recorder: Recorder::new(duty.job.timeout, duty.seconds),
-            dialer: Dialer::new(duty.address, !duty.job.keep_alive),
+            dialer: Dialer::new(duty.target.address().clone(), !duty.job.keep_alive),
             job: duty.job,
             reference: duty.reference,
             poller,
-            buffer: vec![0; READ_BUFFER],
+            secure,
+            buffer: vec![0; READ_BUFFER + of_tls],
             known: Known::default(),
         };
         Ok(Self {
@@ -246,6 +251,7 @@ impl Worker {
             if self.connections[index].prepare(&mut self.shared).is_ok() {
                 self.deadlines.begin(index, Instant::now());
                 self.opening += 1;
+                self.look_for_room(index);
             } else {
                 self.rest();
             }
@@ -308,8 +314,17 @@ impl Worker {
                 return;
             }
         }
+        self.look_for_room(index);
         if self.connections[index].is_hungry() && !self.hungry.contains(&index) {
             self.hungry.push(index);
+        }
+    }
+
+    /// Has a connection tried again for which there was no room.
+    fn look_for_room(&mut self, index: usize) {
+        if self.connections[index].lacks_room() {
+            self.holds
+                .push(Reverse((Instant::now() + ROOM_PAUSE, index)));
         }
     }
 
@@ -339,7 +354,17 @@ impl Worker {
     }
 
     fn release(&mut self, index: usize) {
-        self.connections[index].release();
+        let connection = &mut self.connections[index];
+        if connection.lacks_room() {
+            connection.try_again();
+            self.go_on(index);
+            return;
+        }
+        // It may have been at something else since there was no room for it.
+        if connection.phase() != Phase::Held {
+            return;
+        }
+        connection.release();
         if self.begin(index, Instant::now()) {
             self.go_on(index);
         }

@@ -19,7 +19,8 @@ pub(super) async fn observed(
     verified: &Verified,
 ) -> Option<Observed> {
     let second = load::ask(job, target).await.ok()?;
-    let port = target.address().port();
+    // What is reached over a Unix-domain socket is not found by a port.
+    let port = target.address().ip().map_or(0, |address| address.port());
     let front = cell.front_process();
     let secrets: Vec<&str> = server.secrets().iter().map(String::as_str).collect();
     Observed::new(

@@ -6,7 +6,7 @@ use super::event::Live;
 use super::loading::{Loading, Running};
 use super::pilot::Search;
 use crate::generator::{Order, Tool};
-use crate::load::{self, Cancel, Job, Target, Verified, VerifyError};
+use crate::load::{self, Cancel, Job, Secure, Target, Verified, VerifyError};
 use crate::record::{Load, Outcome, Phase, Reading, Step, Trial};
 use crate::sample::{Checkpoint, Root, Sampler, Tree};
 use crate::server::{self, Fallen, Place, Rooted, Server, ServerError, Services};
@@ -14,6 +14,7 @@ use crate::spec::{Cell, Planned, RunSettings};
 use crate::stats;
 use crate::units::show_duration;
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,8 @@ pub(super) struct Stage<'a> {
     pub(super) settings: &'a RunSettings,
     pub(super) planned: &'a Planned,
     pub(super) session: usize,
+    /// The suite's folder.
+    pub(super) folder: &'a Path,
     pub(super) place: Place,
     /// Those that live as long as the run.
     pub(super) services: &'a Services,
@@ -174,11 +177,13 @@ impl Stage<'_> {
                 }
                 seen.trial.observed =
                     super::observe::observed(self.cell, server, &job, &target, &verified).await;
-                let loading = match &self.tool {
-                    None => Loading::built_in(self, job, target, verified, sampler),
-                    Some(tool) => {
+                let loading = match (&self.tool, target.address().ip()) {
+                    // Other generators are asked for addresses with a port alone.
+                    (None, _) | (_, None) => {
+                        Loading::built_in(self, job, target, verified, sampler)
+                    }
+                    (Some(tool), Some(address)) => {
                         let work = &self.cell.work;
-                        let address = target.address();
                         let order = Order::new(work, server.fill(), address, target.authority());
                         Loading::by(self, tool.clone(), order, &verified, sampler)
                     }
@@ -201,7 +206,8 @@ impl Stage<'_> {
             &*server.authority,
             self.settings.allow_public,
         )
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| error.to_string())?
+        .over(self.secure(server)?);
         let job =
             Job::new(&self.cell.work, server.fill(), &target).map_err(|error| error.to_string())?;
         let first = match load::verify(&job, &target).await {
@@ -223,6 +229,21 @@ impl Stage<'_> {
         } else {
             format!("{same} of {VERIFICATIONS} answers were {got}, expected {expected}")
         })
+    }
+
+    /// How the load speaks TLS; none where it does not.
+    fn secure(&self, server: &Server) -> Result<Option<Secure>, String> {
+        let Some(tls) = &self.cell.work.tls else {
+            return Ok(None);
+        };
+        let host = load::host_of(&server.authority);
+        let secure = || {
+            Ok::<_, load::TlsError>(Secure {
+                config: load::client_config(tls, self.folder, &[b"http/1.1"])?,
+                name: load::server_name(tls, host)?,
+            })
+        };
+        secure().map(Some).map_err(|error| error.to_string())
     }
 
     /// Whether another generator can count these answers. The built-in one looks at each, and does.

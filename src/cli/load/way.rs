@@ -1,0 +1,99 @@
+//! The way to the server: TCP or a Unix-domain socket, and TLS on it.
+
+use super::address::Url;
+use crate::load::{self, Secure, Target, TlsError};
+use crate::spec::{Address, FileRef, LONGEST_SOCKET_PATH, Tls};
+use clap::Args;
+use sha2::{Digest as _, Sha256};
+use std::path::{Path, PathBuf};
+
+/// How the server is reached.
+#[derive(Debug, Args)]
+pub(super) struct WayArgs {
+    /// Take any certificate of an https URL
+    #[arg(long, conflicts_with = "cacert")]
+    insecure: bool,
+    /// A PEM file with the certificates that may have signed the server's [default: the machine's]
+    #[arg(long, value_name = "FILE")]
+    cacert: Option<PathBuf>,
+    /// Connect to this Unix-domain socket; Host is still that of the URL
+    #[arg(long, value_name = "PATH")]
+    unix_socket: Option<PathBuf>,
+    /// Load an address that is neither loopback nor private; only where it is yours to load
+    #[arg(long)]
+    allow_public: bool,
+}
+
+impl WayArgs {
+    /// What is loaded; the message says what is wrong with the command line.
+    pub(super) fn target(&self, url: &Url) -> Result<Target, String> {
+        let secure = self.secure(url)?;
+        let address = match &self.unix_socket {
+            Some(path) => Address::Unix(socket(path)?),
+            None => Address::Ip(self.ip(url)?),
+        };
+        let target =
+            Target::new(address, &url.authority, true).map_err(|error| error.to_string())?;
+        Ok(target.over(secure))
+    }
+
+    fn ip(&self, url: &Url) -> Result<std::net::SocketAddr, String> {
+        let address = url.resolve()?;
+        if load::allowed(address.ip(), self.allow_public) {
+            return Ok(address);
+        }
+        Err(format!(
+            "{address} is neither a loopback nor a private address; if it is yours to load, add --allow-public"
+        ))
+    }
+
+    fn secure(&self, url: &Url) -> Result<Option<Secure>, String> {
+        if !url.tls {
+            let given = [
+                (self.insecure, "--insecure"),
+                (self.cacert.is_some(), "--cacert"),
+            ];
+            return match given.into_iter().find(|(given, _)| *given) {
+                Some((_, option)) => Err(format!(
+                    "{option} is about certificates, and the URL has none; write https://"
+                )),
+                None => Ok(None),
+            };
+        }
+        let tls = Tls {
+            ca: self.cacert.as_deref().map(file).transpose()?,
+            server_name: None,
+            insecure: self.insecure,
+        };
+        let words = |error: TlsError| match error {
+            TlsError::Trust(_) => {
+                format!("{error}: --cacert FILE or --insecure")
+            }
+            error => error.to_string(),
+        };
+        Ok(Some(Secure {
+            config: load::client_config(&tls, Path::new(""), &[b"http/1.1"]).map_err(words)?,
+            name: load::server_name(&tls, url.host()).map_err(words)?,
+        }))
+    }
+}
+
+fn socket(path: &Path) -> Result<PathBuf, String> {
+    let length = path.as_os_str().len();
+    if length == 0 || length > LONGEST_SOCKET_PATH {
+        return Err(format!(
+            "the path of a Unix-domain socket has 1 to {LONGEST_SOCKET_PATH} bytes, and this one has {length}"
+        ));
+    }
+    Ok(path.to_owned())
+}
+
+fn file(path: &Path) -> Result<FileRef, String> {
+    let text = std::fs::read(path)
+        .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+    let sum = Sha256::digest(&text);
+    Ok(FileRef {
+        path: path.display().to_string(),
+        sha256: sum.iter().map(|byte| format!("{byte:02x}")).collect(),
+    })
+}
