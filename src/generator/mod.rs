@@ -58,6 +58,12 @@ pub fn cannot(name: &str, work: &LoadSpec) -> Option<Vec<String>> {
     if !path.starts_with('/') {
         what.push("it asks for paths alone, which begin with a slash".to_owned());
     }
+    if work.tls.is_some() {
+        what.push(
+            "hotlap runs it without TLS, since what it checks of a certificate is its own"
+                .to_owned(),
+        );
+    }
     what.extend(adapter.cannot(work).into_iter().map(str::to_owned));
     Some(what)
 }

@@ -9,7 +9,7 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Why a load can't speak TLS.
 #[derive(Debug)]
@@ -64,6 +64,16 @@ pub fn client_config(
 pub fn server_name(tls: &Tls, host: &str) -> Result<ServerName<'static>, TlsError> {
     let name = tls.server_name.as_deref().unwrap_or(host);
     tls::server_name(name).map_err(TlsError::Name)
+}
+
+/// Why this machine trusts no certificate at all; none where it does. It is looked at once.
+pub fn untrusting() -> Option<&'static str> {
+    static FOUND: OnceLock<Option<String>> = OnceLock::new();
+    let find = || {
+        let made = tls::client_config(&Trust::Machine, &[]);
+        made.err().map(|error| error.to_string())
+    };
+    FOUND.get_or_init(find).as_deref()
 }
 
 /// The host of what Host says, without its port.

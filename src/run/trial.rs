@@ -121,8 +121,9 @@ impl Stage<'_> {
                 return Ok(seen.fail(error.step(), error.to_string(), error.log_tail()));
             }
         };
-        seen.trial.port = Some(server.address.port());
-        seen.trial.address = Some(server.address.ip());
+        let address = server.address.ip();
+        seen.trial.port = address.map(|address| address.port());
+        seen.trial.address = address.map(|address| address.ip());
         seen.trial.startup_ns = server
             .startup
             .and_then(|startup| u64::try_from(startup.as_nanos()).ok());
@@ -202,7 +203,7 @@ impl Stage<'_> {
     /// The first response is checked whole, before anything is measured.
     async fn verify(&self, server: &Server) -> Result<(Job, Target, Verified), String> {
         let target = Target::new(
-            server.address,
+            server.address.clone(),
             &*server.authority,
             self.settings.allow_public,
         )

@@ -5,16 +5,16 @@
 //! is open it is proved, from the kernel's tables, that our own processes hold
 //! its other end.
 
+use super::line::{Line, Manner};
 use super::ports::{self, Socket};
+use super::unix;
 use crate::http::{ExchangeError, Request, exchange};
 use crate::record::Proof;
-use crate::spec::{Fill, Ready, ReadyBy, Text};
+use crate::spec::{Address, Fill, Ready, ReadyBy, Text};
 use crate::units::show_duration;
-use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use tokio::net::TcpStream;
 
 /// An answer that takes longer is asked for again.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -27,7 +27,7 @@ const BODY_CAP: u64 = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Answer {
     /// The address that answered.
-    pub(super) address: SocketAddr,
+    pub(super) address: Address,
     /// Whether it was proved that our processes did.
     pub(super) proof: Proof,
     /// When it did; what the proof takes is no part of the start.
@@ -38,7 +38,7 @@ pub(super) struct Answer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Foreign {
     /// Where.
-    pub(super) address: SocketAddr,
+    pub(super) address: Address,
     /// Who, as far as the kernel tells.
     pub(super) holder: Option<(u32, String)>,
 }
@@ -52,20 +52,19 @@ pub(super) struct Tries {
 
 /// Asks until there is an answer, for as long as the caller lets it. `proof` tells who gave it.
 pub(super) async fn answer<E>(
-    addresses: &[SocketAddr],
-    authority: &str,
-    headers: &[(String, String)],
+    addresses: &[Address],
+    manner: &Manner,
     ready: &Ready,
     fill: &Fill,
-    proof: impl Fn(SocketAddr, &TcpStream) -> Result<Proof, E>,
+    proof: impl Fn(&Address, &Line) -> Result<Proof, E>,
     tries: &mut Tries,
 ) -> Result<Answer, E> {
     let request = Request {
         method: "GET",
         target: &ready.path.fill(fill),
-        headers,
+        headers: &manner.headers,
         body: None,
-        authority,
+        authority: &manner.authority,
         keep_alive: true,
     };
     let request = match request.to_bytes() {
@@ -78,13 +77,13 @@ pub(super) async fn answer<E>(
     let mut pause = PAUSES.0;
     loop {
         for address in addresses {
-            let asked = tokio::time::timeout(PATIENCE, ask(*address, &request)).await;
+            let asked = tokio::time::timeout(PATIENCE, ask(address, manner, &request)).await;
             match asked {
-                Ok(Ok((status, stream))) if takes(ready.status, status) => {
+                Ok(Ok((status, line))) if takes(ready.status, status) => {
                     let at = Instant::now();
-                    let proof = proof(*address, &stream)?;
+                    let proof = proof(address, &line)?;
                     return Ok(Answer {
-                        address: *address,
+                        address: address.clone(),
                         proof,
                         at,
                     });
@@ -116,46 +115,30 @@ fn takes(wanted: Option<u16>, status: u16) -> bool {
     }
 }
 
-async fn ask(address: SocketAddr, request: &[u8]) -> Result<(u16, TcpStream), String> {
-    let mut stream = connect(address).await?;
-    match exchange(&mut stream, request, false, BODY_CAP).await {
-        Ok(response) => Ok((response.status, stream)),
-        Err(ExchangeError::TooLarge { status, .. }) => Ok((status, stream)),
+async fn ask(address: &Address, manner: &Manner, request: &[u8]) -> Result<(u16, Line), String> {
+    let mut line = Line::open_as(address, manner).await?;
+    match exchange(&mut line.stream, request, false, BODY_CAP).await {
+        Ok(response) => Ok((response.status, line)),
+        Err(ExchangeError::TooLarge { status, .. }) => Ok((status, line)),
         Err(error) => Err(error.to_string()),
     }
 }
 
-async fn connect(address: SocketAddr) -> Result<TcpStream, String> {
-    let stream = TcpStream::connect(address)
-        .await
-        .map_err(|error| error.to_string())?;
-    if meets_itself(&stream) {
-        return Err(io::Error::from(io::ErrorKind::ConnectionRefused).to_string());
-    }
-    Ok(stream)
-}
-
-/// Whether both ends of a connection are the same: one to a closed port of the kernel's own range can meet
-/// itself.
-pub(super) fn meets_itself(stream: &TcpStream) -> bool {
-    stream.local_addr().ok() == stream.peer_addr().ok()
-}
-
 /// Connects until one of the addresses takes a connection, for as long as the caller lets it.
 pub(super) async fn connection(
-    addresses: &[SocketAddr],
+    addresses: &[Address],
     pids: impl Fn() -> Vec<u32>,
     tries: &mut Tries,
 ) -> Result<Answer, Foreign> {
     let mut pause = PAUSES.0;
     loop {
         for address in addresses {
-            match tokio::time::timeout(PATIENCE, connect(*address)).await {
-                Ok(Ok(stream)) => {
+            match tokio::time::timeout(PATIENCE, Line::open(address)).await {
+                Ok(Ok(line)) => {
                     let at = Instant::now();
-                    let proof = prove(*address, &stream, &pids)?;
+                    let proof = prove(address, &line, &pids)?;
                     return Ok(Answer {
-                        address: *address,
+                        address: address.clone(),
                         proof,
                         at,
                     });
@@ -211,20 +194,22 @@ pub(super) fn texts(ready: &Ready) -> impl Iterator<Item = &Text> {
 /// That every socket which could have taken this connection is ours, and that
 /// its other end is too.
 pub(super) fn prove(
-    address: SocketAddr,
-    stream: &TcpStream,
+    address: &Address,
+    line: &Line,
     pids: &impl Fn() -> Vec<u32>,
 ) -> Result<Proof, Foreign> {
-    let near = stream.local_addr().ok();
-    look(address, near, pids)
+    match address {
+        Address::Ip(address) => look(*address, line.near, pids),
+        Address::Unix(path) => unix::look(path, pids),
+    }
 }
 
 /// Somebody who is not ours and listens where a connection to `address` may end.
-pub(super) fn foreign_listener(
-    address: SocketAddr,
-    pids: &impl Fn() -> Vec<u32>,
-) -> Option<Foreign> {
-    look(address, None, pids).err()
+pub(super) fn foreign_listener(address: &Address, pids: &impl Fn() -> Vec<u32>) -> Option<Foreign> {
+    match address {
+        Address::Ip(address) => look(*address, None, pids).err(),
+        Address::Unix(path) => unix::look(path, pids).err(),
+    }
 }
 
 /// Who listens for `address`, and who holds the other end of the connection from `near`.
@@ -259,7 +244,12 @@ fn look(
             None => return Ok(Proof::Unproved),
             // A process of ours may be newer than the list above.
             Some((pid, _)) if pids().contains(&pid) => {}
-            holder => return Err(Foreign { address, holder }),
+            holder => {
+                return Err(Foreign {
+                    address: address.into(),
+                    holder,
+                });
+            }
         }
     }
     Ok(if listeners > 0 {
@@ -273,29 +263,18 @@ fn look(
 mod tests {
     use super::*;
     use std::net::TcpListener;
-    use tokio::net::TcpSocket;
-
-    #[tokio::test]
-    async fn a_connection_that_meets_itself_is_no_server() {
-        // A port of its own, which nobody listens on while it is connected to.
-        let socket = TcpSocket::new_v4().unwrap();
-        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-        let address = socket.local_addr().unwrap();
-        let stream = socket.connect(address).await.unwrap();
-        assert!(meets_itself(&stream));
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let stream = TcpStream::connect(listener.local_addr().unwrap())
-            .await
-            .unwrap();
-        assert!(!meets_itself(&stream));
-    }
 
     #[tokio::test]
     async fn a_foreign_listener_is_named() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
+        let address = Address::Ip(listener.local_addr().unwrap());
         let mut tries = Tries::default();
-        let ours = connection(&[address], || vec![std::process::id()], &mut tries).await;
+        let ours = connection(
+            std::slice::from_ref(&address),
+            || vec![std::process::id()],
+            &mut tries,
+        )
+        .await;
         assert_eq!(ours.unwrap().proof, Proof::Proved);
         let foreign = connection(&[address], Vec::new, &mut tries).await;
         let holder = foreign.unwrap_err().holder.unwrap();
