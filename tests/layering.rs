@@ -23,7 +23,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("record", &["spec", "units", "ids", "metric"]),
     ("http", &["units"]),
     ("process", &["units"]),
-    ("server", &["process", "http", "tls", "spec", "record", "units"]),
+    (
+        "server",
+        &["process", "http", "tls", "spec", "record", "units"],
+    ),
     ("load", &["http", "tls", "spec", "record", "units"]),
     ("generator", &["process", "spec", "record", "units"]),
     ("sample", &["process", "record", "units"]),

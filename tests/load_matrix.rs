@@ -588,6 +588,6 @@ fn public_addresses_need_permission() {
         "[::1]:1",
         "[fd00::1]:1",
     ] {
-        assert!(Target::new(private.parse().unwrap(), "x", false).is_ok());
+        assert!(Target::new(private.parse::<SocketAddr>().unwrap(), "x", false).is_ok());
     }
 }

@@ -32,7 +32,8 @@ fn folder() -> TempDir {
     for name in ["tls", "data"] {
         fs::create_dir(folder.path().join(name)).unwrap();
     }
-    fs::write(folder.path().join("tls/ca.pem"), "certificate").unwrap();
+    let ca = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    fs::write(folder.path().join("tls/ca.pem"), ca.cert.pem()).unwrap();
     fs::write(
         folder.path().join("data/item-paths.txt"),
         "/items/1\n/items/2\n",

@@ -337,8 +337,7 @@ with_server_keys! {
         /// The process that is loaded. Default: the only one.
         #[schemars(extend("examples" = ["proxy"]))]
         pub(super) front: Opt<String>,
-        /// A server that is already running, instead of one that is started; `unix:` and a path for one behind a
-        /// Unix-domain socket.
+        /// A server that is already running, instead of one that is started; or `unix:` and the path of its socket.
         #[schemars(example = &"http://127.0.0.1:8080")]
         #[schemars(extend("pattern" = shapes::ORIGIN))]
         pub(super) url: Opt<String>,
@@ -773,7 +772,7 @@ pub(super) struct Stage {
 #[serde(deny_unknown_fields)]
 #[schemars(title = "tls")]
 pub(super) struct Tls {
-    /// The certificate that signed the server's, a PEM file relative to the suite's folder. Default: the machine's.
+    /// The certificate that signed the server's, or the server's own: a PEM file relative to the suite's folder. Default: the machine's.
     #[schemars(example = &"tls/ca.pem")]
     pub(super) ca: Opt<String>,
     /// The name that the certificate must have. Default: the address.

@@ -7,6 +7,7 @@ mod fixture;
 mod kit;
 
 mod answers;
+mod certificates;
 mod command;
 mod compare;
 mod effect;
@@ -23,4 +24,6 @@ mod publish;
 mod revisions;
 mod rounds;
 mod servers;
+mod tls;
+mod unix;
 mod warmup;
