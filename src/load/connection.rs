@@ -320,12 +320,12 @@ impl Connection {
             }
         }
         if let Stream::Tls(session) = stream {
-            let edges = Edges {
+            let mut edges = Edges {
                 readable: &mut self.readable,
                 writable: &mut self.writable,
                 ended: self.ended,
             };
-            if let Err(fault) = session.shake(&mut shared.buffer, edges)? {
+            if let Err(fault) = session.shake(&mut shared.buffer, &mut edges)? {
                 return Some(Err(fault.into()));
             }
         }

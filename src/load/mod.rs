@@ -23,5 +23,5 @@ mod worker;
 pub use control::{Cancel, Control, LoadPhase, Progress};
 pub use engine::{LoadError, run};
 pub use job::{Job, Secure, Target, TargetError, allowed};
-pub use tls::{TlsError, client_config, host_of, server_name, untrusting};
+pub use tls::{TlsError, certificates, client_config, host_of, server_name, untrusting};
 pub use verify::{Verified, VerifyError, answer, ask, unasked, verify};

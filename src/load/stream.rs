@@ -142,7 +142,7 @@ impl Session {
     pub(super) fn shake(
         &mut self,
         buffer: &mut [u8],
-        edges: Edges<'_>,
+        edges: &mut Edges<'_>,
     ) -> Option<Result<(), TlsFault>> {
         self.connected = true;
         loop {

@@ -1,11 +1,11 @@
 //! TLS as a load asks for it: the suite's words as whom to trust and what name to expect.
 
-use crate::spec::Tls;
+use crate::spec::{FileRef, Tls};
 use crate::tls::{self, NameError, Trust, TrustError};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use sha2::{Digest as _, Sha256};
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -76,6 +76,24 @@ pub fn untrusting() -> Option<&'static str> {
     FOUND.get_or_init(find).as_deref()
 }
 
+/// A file with certificates as a load names it.
+pub fn certificates(path: &Path) -> Result<FileRef, TlsError> {
+    let text = fs::read(path).map_err(|error| TlsError::Read(path.to_owned(), error))?;
+    Ok(FileRef {
+        path: path.display().to_string(),
+        sha256: digest(&text),
+    })
+}
+
+fn digest(text: &[u8]) -> String {
+    let mut out = String::new();
+    for byte in Sha256::digest(text) {
+        // Writing to a String cannot fail.
+        let _ = write!(out, "{byte:02x}");
+    }
+    out
+}
+
 /// The host of what Host says, without its port.
 pub fn host_of(authority: &str) -> &str {
     match authority.rsplit_once(':') {
@@ -97,9 +115,7 @@ fn trust(tls: &Tls, folder: &Path) -> Result<Trust, TlsError> {
         Ok(text) => text,
         Err(error) => return Err(TlsError::Read(path, error)),
     };
-    let sum = Sha256::digest(&text);
-    let sum: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
-    if sum != file.sha256 {
+    if digest(&text) != file.sha256 {
         return Err(TlsError::Changed(path));
     }
     Trust::pem(&text).map_err(|error| TlsError::File(path, error))

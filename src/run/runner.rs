@@ -377,7 +377,7 @@ impl Session<'_> {
             return Ok(unequipped(stage.blank(), missing));
         }
         Ok(match ready {
-            Ok(notes) => trial::run(stage, notes).await,
+            Ok(notes) => Box::pin(trial::run(stage, notes)).await,
             Err(error) => unserved(&stage, &error),
         })
     }

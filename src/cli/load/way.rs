@@ -2,9 +2,8 @@
 
 use super::address::Url;
 use crate::load::{self, Secure, Target, TlsError};
-use crate::spec::{Address, FileRef, LONGEST_SOCKET_PATH, Tls};
+use crate::spec::{Address, LONGEST_SOCKET_PATH, Tls};
 use clap::Args;
-use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
 
 /// How the server is reached.
@@ -60,8 +59,9 @@ impl WayArgs {
                 None => Ok(None),
             };
         }
+        let ca = self.cacert.as_deref().map(load::certificates).transpose();
         let tls = Tls {
-            ca: self.cacert.as_deref().map(file).transpose()?,
+            ca: ca.map_err(|error| error.to_string())?,
             server_name: None,
             insecure: self.insecure,
         };
@@ -86,14 +86,4 @@ fn socket(path: &Path) -> Result<PathBuf, String> {
         ));
     }
     Ok(path.to_owned())
-}
-
-fn file(path: &Path) -> Result<FileRef, String> {
-    let text = std::fs::read(path)
-        .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-    let sum = Sha256::digest(&text);
-    Ok(FileRef {
-        path: path.display().to_string(),
-        sha256: sum.iter().map(|byte| format!("{byte:02x}")).collect(),
-    })
 }
