@@ -15,6 +15,8 @@ pub mod metric;
 
 pub mod spec;
 
+pub mod tls;
+
 pub mod suite;
 
 pub mod plan;

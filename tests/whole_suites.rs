@@ -13,6 +13,7 @@ use hotlap::spec::{Arrivals, Bound, Cell, Http, Pace, ReadyBy, Scope, Spec, line
 use hotlap::suite::{Suite, check};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -26,13 +27,22 @@ fn suites() -> Vec<PathBuf> {
     all
 }
 
+/// A certificate, the same for all.
+fn certificate() -> &'static str {
+    static MADE: OnceLock<String> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        made.cert.pem()
+    })
+}
+
 /// A folder with everything that the suites read themselves.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for name in ["tls", "data"] {
         fs::create_dir(folder.path().join(name)).unwrap();
     }
-    fs::write(folder.path().join("tls/ca.pem"), "certificate").unwrap();
+    fs::write(folder.path().join("tls/ca.pem"), certificate()).unwrap();
     fs::write(
         folder.path().join("data/item-paths.txt"),
         "/items/1\n/items/2\n",

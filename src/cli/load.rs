@@ -6,6 +6,7 @@ mod buckets;
 mod progress;
 mod shown;
 mod summary;
+mod way;
 
 use super::exit::Exit;
 use super::terminal::{is_interactive, paints_output, print, say_error, say_line};
@@ -18,10 +19,10 @@ use arguments::{AmountArgs, ConnectionArgs, OutputArgs, RequestArgs};
 use clap::Args;
 use progress::Live;
 use shown::Look;
-use std::net::SocketAddr;
 use summary::Summary;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
+use way::WayArgs;
 
 /// Descriptors that are needed beside those of the connections.
 const OTHER_DESCRIPTORS: u64 = 64;
@@ -77,6 +78,7 @@ Examples:
   hotlap load :8080
   hotlap load http://127.0.0.1:8080/ -c 256 -d 30s -t 2
   hotlap load :8080 -c 8 --h2 --streams 8
+  hotlap load https://127.0.0.1:8443/ --cacert ca.pem
   hotlap load http://127.0.0.1:8080/ -n 100000 --json")]
 pub(super) struct LoadArgs {
     /// The URL to load, such as `http://127.0.0.1:8080/`, `localhost:8080` or `:8080/path`
@@ -87,6 +89,8 @@ pub(super) struct LoadArgs {
     amount: AmountArgs,
     #[command(flatten)]
     connection: ConnectionArgs,
+    #[command(flatten)]
+    way: WayArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -123,8 +127,10 @@ pub(super) fn main(arguments: &LoadArgs) -> Exit {
 
 fn loaded(arguments: &LoadArgs) -> Result<Exit, Failure> {
     let url = Url::parse(&arguments.url).map_err(usage)?;
-    let address = address(&url, arguments.connection.allow_public)?;
-    let target = Target::new(address, &url.authority, true).map_err(usage)?;
+    let target = arguments
+        .way
+        .target(&url, arguments.connection.version())
+        .map_err(usage)?;
     let spec = arguments::spec(
         &arguments.request,
         &arguments.amount,
@@ -156,20 +162,6 @@ fn loaded(arguments: &LoadArgs) -> Result<Exit, Failure> {
     let load = load::run(&job, &verified, &target, &control).map_err(cannot)?;
     drop(painter);
     Ok(tell(arguments, &url, &spec, &load, cancel.is_cancelled()))
-}
-
-/// Where the URL leads; public addresses only where that is allowed, and none of them is even tried before.
-fn address(url: &Url, allow_public: bool) -> Result<SocketAddr, Failure> {
-    let all = url.addresses().map_err(usage)?;
-    let refused = all
-        .iter()
-        .find(|one| !load::allowed(one.ip(), allow_public));
-    if let Some(address) = refused {
-        return Err(usage(format!(
-            "{address} is neither a loopback nor a private address; if it is yours to load, add --allow-public"
-        )));
-    }
-    address::answering(&all).ok_or_else(|| usage("the URL has no address"))
 }
 
 fn runtime() -> Result<Runtime, Failure> {

@@ -75,6 +75,12 @@ pub fn cannot(name: &str, work: &LoadSpec) -> Option<Vec<String>> {
     if work.http == Http::Two {
         what.push("it is asked for HTTP/1.1 alone, and the load is HTTP/2".to_owned());
     }
+    if work.tls.is_some() {
+        what.push(
+            "hotlap runs it without TLS, since what it checks of a certificate is its own"
+                .to_owned(),
+        );
+    }
     what.extend(adapter.cannot(work).into_iter().map(str::to_owned));
     Some(what)
 }

@@ -1,24 +1,33 @@
 //! Why a request did not succeed: as a kind that is counted, and in words for the first of its kind.
 
 use super::job::Job;
+use super::stream::TlsFault;
 use crate::http::{Answered, Broken, ExchangeError, Expectation, Fault, ProtocolError};
 use crate::record::ErrorKind;
+use crate::spec::Address;
+use crate::tls;
 use crate::units::show_duration;
 use rustix::io::Errno;
 use std::io;
-use std::net::SocketAddr;
+use std::sync::Arc;
 
 /// Why a request did not succeed.
 pub(super) enum Cause {
     Connect(io::Error),
     ConnectTimeout,
+    /// The handshake of TLS failed.
+    Handshake(Arc<TlsFault>),
+    /// TLS broke after its handshake.
+    Tls(Arc<rustls::Error>),
+    /// A body without a length ended without TLS's word for it.
+    Cut,
     Write(io::Error),
     Read(io::Error),
     Protocol(ProtocolError),
     /// A request over HTTP/2.
     Http2(Broken),
     /// A connection that did not come to HTTP/2, and what the other end had sent first.
-    Handshake(Broken, Answered),
+    Preface(Broken, Answered),
     Timeout,
     Fault(Fault),
     /// The load was stopped.
@@ -28,6 +37,12 @@ pub(super) enum Cause {
 impl From<ProtocolError> for Cause {
     fn from(error: ProtocolError) -> Self {
         Self::Protocol(error)
+    }
+}
+
+impl From<TlsFault> for Cause {
+    fn from(fault: TlsFault) -> Self {
+        Self::Handshake(Arc::new(fault))
     }
 }
 
@@ -45,10 +60,21 @@ impl Cause {
             Self::Read(error) => Self::Read(same(error)),
             Self::Protocol(error) => Self::Protocol(*error),
             Self::Http2(broken) => Self::Http2(*broken),
-            Self::Handshake(broken, answered) => Self::Handshake(*broken, *answered),
+            Self::Preface(broken, answered) => Self::Preface(*broken, *answered),
+            Self::Handshake(fault) => Self::Handshake(Arc::clone(fault)),
+            Self::Tls(error) => Self::Tls(Arc::clone(error)),
+            Self::Cut => Self::Cut,
             Self::Timeout => Self::Timeout,
             Self::Fault(fault) => Self::Fault(*fault),
             Self::Stopped => Self::Stopped,
+        }
+    }
+
+    /// That a response can't be read: the connection broke, or TLS on it.
+    pub(super) fn of_reading(error: io::Error) -> Self {
+        match error.downcast() {
+            Ok(error) => Self::Tls(Arc::new(error)),
+            Err(error) => Self::Read(error),
         }
     }
 
@@ -57,14 +83,15 @@ impl Cause {
         match self {
             Self::Connect(error) => connect_kind(error),
             Self::ConnectTimeout => ErrorKind::ConnectTimeout,
+            Self::Handshake(_) | Self::Tls(_) => ErrorKind::Tls,
             Self::Write(_) => ErrorKind::Write,
             Self::Read(_) => ErrorKind::Reset,
             Self::Protocol(ProtocolError::BadHead(_)) => ErrorKind::BadHead,
             Self::Protocol(ProtocolError::BadChunk(_)) => ErrorKind::BadChunk,
-            Self::Protocol(ProtocolError::ShortBody) => ErrorKind::ShortBody,
+            Self::Protocol(ProtocolError::ShortBody) | Self::Cut => ErrorKind::ShortBody,
             Self::Protocol(ProtocolError::ClosedEarly) => ErrorKind::ClosedEarly,
             Self::Protocol(ProtocolError::UnaskedBytes) => ErrorKind::UnaskedBytes,
-            Self::Http2(broken) | Self::Handshake(broken, _) => broken_kind(*broken),
+            Self::Http2(broken) | Self::Preface(broken, _) => broken_kind(*broken),
             Self::Timeout | Self::Stopped => ErrorKind::Timeout,
             Self::Fault(Fault::Status(_)) => ErrorKind::Status,
             Self::Fault(Fault::Header(_) | Fault::Unwanted(_)) => ErrorKind::Header,
@@ -76,7 +103,7 @@ impl Cause {
     pub(super) fn is_of_connecting(&self) -> bool {
         matches!(
             self,
-            Self::Connect(_) | Self::ConnectTimeout | Self::Handshake(..)
+            Self::Connect(_) | Self::ConnectTimeout | Self::Handshake(_) | Self::Preface(..)
         )
     }
 
@@ -89,18 +116,20 @@ impl Cause {
     }
 
     /// The cause in a sentence.
-    pub(super) fn explain(&self, job: &Job, expect: &Expectation, address: SocketAddr) -> String {
+    pub(super) fn explain(&self, job: &Job, expect: &Expectation, address: &Address) -> String {
         let timeout = show_duration(job.timeout);
         match self {
             Self::Connect(error) => format!("connecting to {address} failed: {error}"),
             Self::ConnectTimeout => format!("{address} did not accept within {timeout}"),
+            Self::Handshake(fault) => format!("the TLS handshake with {address} failed: {fault}"),
+            Self::Tls(error) => format!("TLS broke: {}", tls::explain(error)),
+            Self::Cut => "the connection ended without TLS's close_notify: the body may be cut off"
+                .to_owned(),
             Self::Write(error) => format!("the request could not be written: {error}"),
             Self::Read(error) => format!("the response could not be read: {error}"),
             Self::Protocol(error) => error.to_string(),
             Self::Http2(broken) => broken.to_string(),
-            Self::Handshake(broken, answered) => {
-                ExchangeError::Http2(*broken, *answered).to_string()
-            }
+            Self::Preface(broken, answered) => ExchangeError::Http2(*broken, *answered).to_string(),
             Self::Timeout => format!("no whole response within {timeout}"),
             Self::Stopped => "the load was stopped".to_owned(),
             Self::Fault(fault) => expect.explain(*fault),
@@ -113,6 +142,8 @@ fn broken_kind(broken: Broken) -> ErrorKind {
         Broken::Reset(_) => ErrorKind::StreamReset,
         Broken::GoAway(_) | Broken::Unsent => ErrorKind::GoAway,
         Broken::Closed => ErrorKind::ClosedEarly,
+        // What TLS finds to be wrong comes so; a plain socket has no data that are invalid.
+        Broken::Io(io::ErrorKind::InvalidData) => ErrorKind::Tls,
         Broken::Io(_) => ErrorKind::Reset,
         Broken::Protocol(_) => ErrorKind::BadFrame,
     }

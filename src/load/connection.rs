@@ -8,18 +8,18 @@ pub(super) use pipeline::Pipeline;
 
 use super::cause::Cause;
 use super::dial::{Dialer, established};
-use super::job::Job;
+use super::job::{Job, Secure};
 use super::known::Known;
 use super::poller::{Poller, Seen};
 use super::recorder::Recorder;
 use super::request::Room;
 use super::schedule::Due;
+use super::stream::{Edges, Stream, TlsFault};
 use super::urn::Urn;
 use crate::http::{Checker, Decoder, Ending, ProtocolError, Reference, Step};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::net::{RecvFlags, recv};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -38,6 +38,7 @@ pub(super) struct Shared {
     pub(super) recorder: Recorder,
     pub(super) poller: Poller,
     pub(super) dialer: Dialer,
+    pub(super) secure: Option<Secure>,
     /// What is read; one buffer serves all connections.
     pub(super) buffer: Vec<u8>,
     /// Of each request.
@@ -75,7 +76,9 @@ pub(super) struct Connection {
     index: u32,
     /// Tells the events of this socket from those of the ones before it.
     generation: u32,
-    socket: Option<OwnedFd>,
+    socket: Option<Stream>,
+    /// Whether it may be tried again to open one, where there was no room.
+    vacant: bool,
     phase: Phase,
     /// A read may give something. After an edge all is read, until a read gives less than it could.
     readable: bool,
@@ -85,7 +88,7 @@ pub(super) struct Connection {
     /// Whether this socket has carried a whole response.
     served: bool,
     /// Whether there was a socket before.
-    opened: bool,
+    was_opened: bool,
     asking: Option<Asking>,
     /// Which of the load's requests it is at.
     which: usize,
@@ -107,12 +110,13 @@ impl Connection {
             index: index as u32,
             generation: 0,
             socket: None,
+            vacant: false,
             phase: Phase::Idle,
             readable: false,
             writable: false,
             ended: false,
             served: false,
-            opened: false,
+            was_opened: false,
             asking: None,
             which: 0,
             room: Room::default(),
@@ -163,7 +167,7 @@ impl Connection {
     /// Begins to open the connection before it is needed.
     pub(super) fn prepare(&mut self, shared: &mut Shared) -> Result<(), Cause> {
         self.asking = None;
-        self.open(shared)
+        self.open(Instant::now(), shared)
     }
 
     /// Takes on a request, begun at `begun`; in an open loop it was `due` before.
@@ -192,14 +196,19 @@ impl Connection {
         loop {
             let result = match self.phase {
                 Phase::Idle | Phase::Held => return None,
-                Phase::Asked if self.socket.is_none() => self.open(shared),
+                Phase::Asked if self.socket.is_none() => self.open(Instant::now(), shared),
                 Phase::Asked => {
                     let begun = self.asking.map_or_else(Instant::now, |asking| asking.begun);
                     self.start(begun);
                     Ok(())
                 }
-                Phase::Opening(_) if !self.writable => return None,
-                Phase::Opening(since) => match self.reached(since, shared) {
+                Phase::Opening(since) if self.socket.is_none() => {
+                    if !std::mem::take(&mut self.vacant) {
+                        return None;
+                    }
+                    self.open(since, shared)
+                }
+                Phase::Opening(since) => match self.reached(since, shared)? {
                     Ok(()) if self.asking.is_none() => {
                         self.phase = Phase::Idle;
                         return Some(Ok(()));
@@ -230,14 +239,22 @@ impl Connection {
                 return outcome;
             }
         }
-        let connecting = matches!(self.phase, Phase::Opening(_));
+        let cause = self.cause_of_end(expired);
         self.close();
         self.phase = Phase::Idle;
-        Err(match (expired, connecting) {
+        Err(cause)
+    }
+
+    /// Why it is broken off, where its time is over or the load is stopped.
+    fn cause_of_end(&self, expired: bool) -> Cause {
+        let connecting = matches!(self.phase, Phase::Opening(_));
+        let shaking = connecting && self.socket.as_ref().is_some_and(Stream::is_shaking);
+        match (expired, connecting) {
             (false, _) => Cause::Stopped,
+            (true, true) if shaking => TlsFault::Late.into(),
             (true, true) => Cause::ConnectTimeout,
             (true, false) => Cause::Timeout,
-        })
+        }
     }
 
     /// Records how the request ended that the connection was at.
@@ -279,6 +296,16 @@ impl Connection {
         self.phase = Phase::Idle;
     }
 
+    /// Whether there was no room for it, so that no event will come and it has to be tried again.
+    pub(super) fn lacks_room(&self) -> bool {
+        matches!(self.phase, Phase::Opening(_)) && self.socket.is_none()
+    }
+
+    /// There may be room now.
+    pub(super) fn try_again(&mut self) {
+        self.vacant = true;
+    }
+
     /// Whether there may come something that nothing asked for.
     pub(super) fn is_listening(&self) -> bool {
         self.socket.is_some() && self.served
@@ -296,39 +323,65 @@ impl Connection {
     }
 
     fn close(&mut self) {
-        self.socket = None;
+        if let Some(stream) = self.socket.take() {
+            stream.part();
+        }
         self.generation = self.generation.wrapping_add(1);
         self.served = false;
         self.write_error = None;
     }
 
-    fn open(&mut self, shared: &mut Shared) -> Result<(), Cause> {
-        let since = Instant::now();
-        let socket = shared.dialer.begin().map_err(Cause::Connect)?;
+    fn open(&mut self, since: Instant, shared: &mut Shared) -> Result<(), Cause> {
+        self.phase = Phase::Opening(since);
+        let socket = match shared.dialer.begin() {
+            Ok(socket) => socket,
+            // No connection over TCP is refused so: the kernel waits by itself.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(error) => return Err(Cause::Connect(error)),
+        };
         (self.readable, self.writable, self.ended) = (false, false, false);
         let added = shared.poller.add(&socket, self.token());
         added.map_err(Cause::Connect)?;
-        self.socket = Some(socket);
-        self.phase = Phase::Opening(since);
+        self.socket = Some(Stream::new(socket, shared.secure.as_ref())?);
         Ok(())
     }
 
-    /// The kernel has said how the opening ended.
-    fn reached(&mut self, since: Instant, shared: &mut Shared) -> Result<(), Cause> {
-        let Some(socket) = &self.socket else {
-            return Err(ProtocolError::ClosedEarly.into());
-        };
-        established(socket).map_err(Cause::Connect)?;
+    /// Looks how far the opening is; none is not at its end. A handshake is a part of it.
+    fn reached(&mut self, since: Instant, shared: &mut Shared) -> Option<Result<(), Cause>> {
+        let stream = self.socket.as_mut()?;
+        if !stream.is_shaking() {
+            if !self.writable {
+                return None;
+            }
+            if let Err(error) = established(stream.socket()) {
+                return Some(Err(Cause::Connect(error)));
+            }
+        }
+        if let Stream::Tls(session) = stream {
+            let mut edges = Edges {
+                readable: &mut self.readable,
+                writable: &mut self.writable,
+                ended: self.ended,
+            };
+            if let Err(fault) = session.shake(&mut shared.buffer, &mut edges)? {
+                return Some(Err(fault.into()));
+            }
+        }
+        self.opened(since, shared);
+        Some(Ok(()))
+    }
+
+    /// The connection is there.
+    fn opened(&mut self, since: Instant, shared: &mut Shared) {
         let now = Instant::now();
-        let replaces = self.opened && shared.job.keep_alive;
+        let replaces = self.was_opened && shared.job.keep_alive;
         // Of a request that is sent again the service time has begun.
         let waited = self.asking.is_some_and(|asking| asking.written.is_none());
         shared.recorder.connected(now - since, replaces, waited);
-        self.opened = true;
+        self.was_opened = true;
         if self.asking.is_some() {
             self.start(now);
         }
-        Ok(())
     }
 
     /// The first byte of the request is about to be written, at `now`.
@@ -365,7 +418,8 @@ impl Connection {
         if !ending.reusable && keep_alive {
             shared.recorder.closed_by_server();
         }
-        let whole = self.unwritten(shared).is_empty();
+        let whole = self.unwritten(shared).is_empty()
+            && self.socket.as_ref().is_some_and(Stream::is_flushed);
         let fresh = self.fresh.take().filter(|_| ending.reusable);
         if !(ending.reusable && keep_alive && whole) {
             self.close();
@@ -387,7 +441,7 @@ impl Connection {
                 None => {}
                 Some(Ok(0)) => return Some(Err(ProtocolError::ClosedEarly.into())),
                 Some(Ok(_)) => return Some(Err(ProtocolError::UnaskedBytes.into())),
-                Some(Err(error)) => return Some(Err(Cause::Read(error))),
+                Some(Err(error)) => return Some(Err(Cause::of_reading(error))),
             }
         }
         self.write(shared);
@@ -396,9 +450,10 @@ impl Connection {
                 Ok(size) => size,
                 Err(error) => {
                     let written = self.write_error.take();
-                    return Some(Err(
-                        written.map_or(Cause::Read(error), |error| Cause::Write(error.into()))
-                    ));
+                    return Some(Err(written.map_or_else(
+                        || Cause::of_reading(error),
+                        |error| Cause::Write(error.into()),
+                    )));
                 }
             };
             if size == 0 {
@@ -406,6 +461,9 @@ impl Connection {
                 return Some(match (ended, self.write_error.take()) {
                     (Err(ProtocolError::ClosedEarly), Some(error)) => {
                         Err(Cause::Write(error.into()))
+                    }
+                    (Ok(_), _) if self.socket.as_ref().is_some_and(Stream::is_cut) => {
+                        Err(Cause::Cut)
                     }
                     (ended, _) => ended.map_err(Cause::from),
                 });
@@ -440,22 +498,20 @@ impl Connection {
     }
 
     fn write(&mut self, shared: &mut Shared) {
-        let Some(socket) = &self.socket else {
+        let Some(stream) = &mut self.socket else {
             return;
         };
         let request = &shared.job.requests[self.which];
         while self.write_error.is_none() && self.writable {
             let rest = request.unwritten(&self.room, self.written);
-            if rest.is_empty() {
+            if rest.is_empty() && stream.is_flushed() {
                 return;
             }
-            match send(socket, rest, SendFlags::NOSIGNAL) {
+            match stream.send(rest, &mut self.writable) {
                 Ok(size) => {
                     self.written += size;
                     shared.recorder.bytes.sent += size as u64;
                 }
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => self.writable = false,
                 // The response may be there all the same.
                 Err(error) => self.write_error = Some(error),
             }
@@ -464,9 +520,14 @@ impl Connection {
 
     /// Reads what there is into the buffer. 0 is the end of the stream; none, nothing yet.
     fn receive(&mut self, buffer: &mut [u8]) -> Option<io::Result<usize>> {
-        let socket = self.socket.as_ref()?;
+        let socket = match self.socket.as_mut()? {
+            Stream::Plain(socket) => socket,
+            Stream::Tls(session) => {
+                return session.receive(buffer, &mut self.readable, self.ended);
+            }
+        };
         while self.readable {
-            match recv(socket, &mut *buffer, RecvFlags::empty()) {
+            match recv(&*socket, &mut *buffer, RecvFlags::empty()) {
                 Ok((size, _)) => {
                     // After less than there was room for, the kernel tells of what comes, but not again of an end.
                     self.readable = size == buffer.len() || self.ended;

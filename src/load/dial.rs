@@ -1,15 +1,17 @@
 //! Opening connections without waiting for them. Where every request has a connection of its own, local ports may run out; on
 //! loopback there are other source addresses then, each with ports of its own.
 
+use crate::spec::Address;
 use rustix::io::Errno;
 use rustix::net::sockopt::{set_tcp_congestion, set_tcp_nodelay, socket_error};
 use rustix::net::{
-    AddressFamily, SocketFlags, SocketType, bind, connect as connect_to, getpeername, getsockname,
-    ipproto, socket_with,
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect as connect_to,
+    getpeername, getsockname, ipproto, socket_with,
 };
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use tokio::net::TcpStream;
 
 /// Source addresses beside the usual one: 127.0.0.2 and those that follow it.
@@ -40,7 +42,7 @@ fn refuse_oneself(socket: impl AsFd) -> io::Result<()> {
 
 /// Begins connections to one address.
 pub(super) struct Dialer {
-    address: SocketAddr,
+    address: Address,
     /// How many more source addresses there are.
     more: u8,
     /// The one in use: 0 is the usual one. It is kept until its ports have run out, since to find that out takes long.
@@ -49,8 +51,12 @@ pub(super) struct Dialer {
 
 impl Dialer {
     /// A dialer that takes other source addresses, where `many` connections are to be opened to loopback.
-    pub(super) fn new(address: SocketAddr, many: bool) -> Self {
-        let loopback = matches!(address.ip(), IpAddr::V4(v4) if v4.is_loopback());
+    pub(super) fn new(address: impl Into<Address>, many: bool) -> Self {
+        let address = address.into();
+        let loopback = matches!(
+            &address,
+            Address::Ip(SocketAddr::V4(v4)) if v4.ip().is_loopback()
+        );
         Self {
             address,
             more: if many && loopback { MORE_SOURCES } else { 0 },
@@ -59,11 +65,12 @@ impl Dialer {
     }
 
     /// Where the connections lead.
-    pub(super) fn address(&self) -> SocketAddr {
-        self.address
+    pub(super) fn address(&self) -> &Address {
+        &self.address
     }
 
-    /// Begins a connection. That no source address has a port left is `EADDRNOTAVAIL`.
+    /// Begins a connection. That no source address has a port left is `EADDRNOTAVAIL`; that a Unix-domain socket has
+    /// no room for another one at the moment is `EAGAIN`.
     pub(super) fn begin(&mut self) -> io::Result<OwnedFd> {
         for _ in 0..self.more {
             match self.attempt() {
@@ -75,37 +82,52 @@ impl Dialer {
     }
 
     fn attempt(&self) -> Result<OwnedFd, Errno> {
-        let family = match self.address {
+        match &self.address {
+            Address::Ip(address) => self.over_tcp(*address),
+            Address::Unix(path) => over_unix(path),
+        }
+    }
+
+    fn over_tcp(&self, address: SocketAddr) -> Result<OwnedFd, Errno> {
+        let family = match address {
             SocketAddr::V4(_) => AddressFamily::INET,
             SocketAddr::V6(_) => AddressFamily::INET6,
         };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
         set_tcp_nodelay(&socket, true)?;
-        if self.address.ip().is_loopback() {
+        if address.ip().is_loopback() {
             // There is no path that could be crowded. Where another one is the default, such as bbr with its timer for
             // each send, this one saves CPU; every kernel has it and lets everybody use it.
             let _ = set_tcp_congestion(&socket, "reno");
         }
         if self.source > 0 {
-            let address = Ipv4Addr::new(127, 0, 0, 1 + self.source);
+            let source = Ipv4Addr::new(127, 0, 0, 1 + self.source);
             // The kernel says in its own way that an address has no port left.
-            bind(&socket, &SocketAddrV4::new(address, 0)).map_err(|error| match error {
+            bind(&socket, &SocketAddrV4::new(source, 0)).map_err(|error| match error {
                 Errno::ADDRINUSE => Errno::ADDRNOTAVAIL,
                 other => other,
             })?;
         }
-        match connect_to(&socket, &self.address) {
+        match connect_to(&socket, &address) {
             Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
             Err(error) => Err(error),
         }
     }
 }
 
+/// Such a connection is there at once, or not at all.
+fn over_unix(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    connect_to(&socket, &SocketAddrUnix::new(path)?)?;
+    Ok(socket)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::TcpListener;
+    use std::net::{IpAddr, TcpListener};
 
     #[test]
     fn other_sources_are_of_loopback_and_for_many_connections_only() {
@@ -113,7 +135,10 @@ mod tests {
         assert_eq!(Dialer::new(loopback, true).more, MORE_SOURCES);
         assert_eq!(Dialer::new(loopback, false).more, 0);
         for other in ["10.0.0.1:80", "[::1]:80"] {
-            assert_eq!(Dialer::new(other.parse().unwrap(), true).more, 0);
+            assert_eq!(
+                Dialer::new(other.parse::<SocketAddr>().unwrap(), true).more,
+                0
+            );
         }
     }
 

@@ -139,7 +139,7 @@ impl Crew {
                 connections,
                 job: job.clone(),
                 references: verified.references.clone(),
-                address: target.address(),
+                target: target.clone(),
                 schedule: schedule.clone().map(|schedule| (schedule, size)),
                 tickets: tickets.clone(),
                 seconds,

@@ -4,17 +4,29 @@ use super::files::Files;
 use super::request::{JobError, Numbers, Prepared, With};
 use super::schedule::Schedule;
 use crate::http::{Http2Request, Request};
-use crate::spec::{Amount, Fill, Http, LoadSpec};
+use crate::spec::{Address, Amount, Fill, Http, LoadSpec};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// How connections speak TLS.
+#[derive(Debug, Clone)]
+pub struct Secure {
+    /// Whom they trust and what they offer.
+    pub config: Arc<ClientConfig>,
+    /// The name that the server's certificate must have.
+    pub name: ServerName<'static>,
+}
+
 /// The server that is loaded.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Target {
-    address: SocketAddr,
+    address: Address,
     authority: String,
+    secure: Option<Secure>,
 }
 
 /// An address that may not be loaded.
@@ -34,24 +46,39 @@ impl fmt::Display for TargetError {
 impl std::error::Error for TargetError {}
 
 impl Target {
-    /// A target at `address`; `authority` is what Host says. Public addresses need `allow_public`.
+    /// A target at `address`, without TLS; `authority` is what Host says. Public addresses need `allow_public`.
     pub fn new(
-        address: SocketAddr,
+        address: impl Into<Address>,
         authority: impl Into<String>,
         allow_public: bool,
     ) -> Result<Self, TargetError> {
-        if !allowed(address.ip(), allow_public) {
-            return Err(TargetError(address));
+        let address = address.into();
+        if let Address::Ip(ip) = address
+            && !allowed(ip.ip(), allow_public)
+        {
+            return Err(TargetError(ip));
         }
         Ok(Self {
             address,
             authority: authority.into(),
+            secure: None,
         })
     }
 
+    /// The same, reached over TLS where `secure` says how.
+    #[must_use]
+    pub fn over(self, secure: Option<Secure>) -> Self {
+        Self { secure, ..self }
+    }
+
     /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// How it is spoken to in TLS; none is without.
+    pub fn secure(&self) -> Option<&Secure> {
+        self.secure.as_ref()
     }
 
     /// What Host says.
@@ -90,7 +117,12 @@ fn http2(spec: &LoadSpec, fill: &Fill, target: &Target) -> Result<Option<Http2Re
         authority: &target.authority,
         keep_alive: spec.keep_alive,
     };
-    Ok(Some(Http2Request::new(&request, "http")?))
+    let scheme = if target.secure.is_some() {
+        "https"
+    } else {
+        "http"
+    };
+    Ok(Some(Http2Request::new(&request, scheme)?))
 }
 
 /// A load, ready to be sent.

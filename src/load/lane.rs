@@ -36,6 +36,10 @@ pub(super) trait Lane {
     fn hold(&mut self) -> Duration;
     /// The pause is over.
     fn release(&mut self);
+    /// Whether there was no room for it, so that no event will come and it has to be tried again.
+    fn lacks_room(&self) -> bool;
+    /// There may be room now.
+    fn try_again(&mut self);
     /// Whether there may come something that nothing asked for.
     fn is_listening(&self) -> bool;
     /// Looks once more whether something came that nothing asked for.
@@ -100,6 +104,14 @@ impl Lane for Connection {
 
     fn release(&mut self) {
         self.release();
+    }
+
+    fn lacks_room(&self) -> bool {
+        self.lacks_room()
+    }
+
+    fn try_again(&mut self) {
+        self.try_again();
     }
 
     fn is_listening(&self) -> bool {

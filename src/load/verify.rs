@@ -1,21 +1,20 @@
 //! The first response, checked whole before anything is measured.
 
-use super::dial::connect;
 use super::job::{Job, Target};
+use super::reach::{Duplex, reach};
 use super::request::Prepared;
 use crate::http::{
     BodyFault, CodingError, Exchange, ExchangeError, Expectation, Fault, Http2, Http2Request,
     Reference, exchange,
 };
 use crate::record::Answer;
+use crate::spec::{Address, Http};
 use crate::units::show_duration;
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncReadExt as _;
-use tokio::net::TcpStream;
 
 /// The largest body that is verified, in bytes.
 const MAX_BODY: u64 = 64 * 1024 * 1024;
@@ -62,7 +61,9 @@ impl Verified {
 #[derive(Debug)]
 pub enum VerifyError {
     /// No connection.
-    Connect(SocketAddr, io::Error),
+    Connect(Address, io::Error),
+    /// No TLS on the connection, and why.
+    Tls(Address, String),
     /// No whole response within the time-out.
     Timeout(Duration),
     /// The exchange broke.
@@ -98,6 +99,9 @@ impl fmt::Display for VerifyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connect(address, error) => write!(f, "connecting to {address} failed: {error}"),
+            Self::Tls(address, reason) => {
+                write!(f, "the TLS handshake with {address} failed: {reason}")
+            }
             Self::Timeout(timeout) => write!(
                 f,
                 "the first request had no whole response within {}",
@@ -204,11 +208,8 @@ async fn asked_two(
     timeout: Duration,
     target: &Target,
 ) -> Result<Exchange, VerifyError> {
-    let address = target.address();
     let work = async {
-        let stream = connect(address)
-            .await
-            .map_err(|error| VerifyError::Connect(address, error))?;
+        let stream = reach(target, Http::Two).await?;
         let mut connection = Http2::open(stream).await.map_err(VerifyError::Exchange)?;
         let response = connection.exchange(request, MAX_BODY).await;
         response.map_err(VerifyError::Exchange)
@@ -218,7 +219,10 @@ async fn asked_two(
         .map_err(|_| VerifyError::Timeout(timeout))?
 }
 
-async fn ask_first(job: &Job, target: &Target) -> Result<(Exchange, TcpStream), VerifyError> {
+/// A response, and the connection that it came on.
+type Answered = (Exchange, Box<dyn Duplex>);
+
+async fn ask_first(job: &Job, target: &Target) -> Result<Answered, VerifyError> {
     let first = job.requests.first().ok_or(VerifyError::Nothing)?;
     let bytes = first.samples(1, &job.numbers);
     asked(&bytes[0], first, job, target).await
@@ -229,12 +233,9 @@ async fn asked(
     one: &Prepared,
     job: &Job,
     target: &Target,
-) -> Result<(Exchange, TcpStream), VerifyError> {
-    let address = target.address();
+) -> Result<Answered, VerifyError> {
     let work = async {
-        let mut stream = connect(address)
-            .await
-            .map_err(|error| VerifyError::Connect(address, error))?;
+        let mut stream = reach(target, Http::One).await?;
         let response = exchange(&mut stream, bytes, one.head_request, MAX_BODY)
             .await
             .map_err(VerifyError::Exchange)?;

@@ -7,7 +7,7 @@ use super::connection::{Connection, Phase, Pipeline, Shared};
 use super::control::{Cancel, Progress};
 use super::deadlines::Deadlines;
 use super::dial::Dialer;
-use super::job::Job;
+use super::job::{Job, Target};
 use super::known::Known;
 use super::lane::Lane;
 use super::open::{Open, Taken, exactly};
@@ -16,6 +16,7 @@ use super::poller::{Poller, Waker};
 use super::recorder::Recorder;
 use super::request::mix;
 use super::schedule::Schedule;
+use super::stream::CIPHERTEXT;
 use super::tickets::{Hand, Ticket, Tickets};
 use super::urn::Urn;
 use crate::http::Reference;
@@ -23,7 +24,6 @@ use rustix::thread::set_current_timer_slack;
 use rustix::time::{ClockId, clock_gettime};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
@@ -35,6 +35,8 @@ const READ_BUFFER: usize = 64 * 1024;
 const OPENING: usize = 32;
 /// Requests of one connection after which the others of the thread have their turn.
 const MOST_TURNS: usize = 64;
+/// Until a Unix-domain socket that had no room for a connection is tried again.
+const ROOM_PAUSE: Duration = Duration::from_millis(1);
 /// How long bytes that nothing asked for are waited for when all is over, by all connections at once.
 const SURPLUS_GRACE: Duration = Duration::from_millis(50);
 
@@ -67,7 +69,7 @@ pub(super) struct Duty {
     pub(super) job: Job,
     /// What the responses to each request are held against.
     pub(super) references: Vec<Arc<Reference>>,
-    pub(super) address: SocketAddr,
+    pub(super) target: Target,
     /// Of an open loop, and how many threads share it.
     pub(super) schedule: Option<(Schedule, usize)>,
     pub(super) tickets: Option<Arc<Tickets>>,
@@ -127,6 +129,8 @@ impl<L: Lane> Worker<L> {
     fn new(duty: Duty) -> Result<Self, String> {
         let poller = Poller::new(duty.connections, &duty.waker)
             .map_err(|error| format!("a generator thread can't have its event loop: {error}"))?;
+        let secure = duty.target.secure().cloned();
+        let of_tls = if secure.is_some() { CIPHERTEXT } else { 0 };
         let shared = Shared {
             recorder: Recorder::new(
                 duty.job.timeout,
@@ -136,11 +140,12 @@ impl<L: Lane> Worker<L> {
                     .as_ref()
                     .map(|(schedule, _)| Paced::new(schedule, duty.job.timeout)),
             ),
-            dialer: Dialer::new(duty.address, !duty.job.keep_alive),
+            dialer: Dialer::new(duty.target.address().clone(), !duty.job.keep_alive),
             urn: Urn::new(&duty.job.requests, duty.job.seed ^ mix(duty.thread as u64)),
             references: duty.references,
             poller,
-            buffer: vec![0; READ_BUFFER],
+            secure,
+            buffer: vec![0; READ_BUFFER + of_tls],
             known: duty.job.requests.iter().map(|_| Known::default()).collect(),
             job: duty.job,
         };
@@ -368,6 +373,7 @@ impl<L: Lane> Worker<L> {
             if self.connections[index].prepare(&mut self.shared).is_ok() {
                 self.deadlines.begin(index, Instant::now());
                 self.opening += 1;
+                self.look_for_room(index);
             } else {
                 self.rest();
             }
@@ -453,8 +459,17 @@ impl<L: Lane> Worker<L> {
 
     /// Comes back to a connection that has stopped reading.
     fn feed(&mut self, index: usize) {
+        self.look_for_room(index);
         if self.connections[index].is_hungry() && !self.hungry.contains(&index) {
             self.hungry.push(index);
+        }
+    }
+
+    /// Has a connection tried again for which there was no room.
+    fn look_for_room(&mut self, index: usize) {
+        if self.connections[index].lacks_room() {
+            self.holds
+                .push(Reverse((Instant::now() + ROOM_PAUSE, index)));
         }
     }
 
@@ -484,7 +499,17 @@ impl<L: Lane> Worker<L> {
     }
 
     fn release(&mut self, index: usize) {
-        self.connections[index].release();
+        let connection = &mut self.connections[index];
+        if connection.lacks_room() {
+            connection.try_again();
+            self.go_on(index);
+            return;
+        }
+        // It may have been at something else since there was no room for it.
+        if connection.phase() != Phase::Held {
+            return;
+        }
+        connection.release();
         if self.begin(index, Instant::now()) {
             self.go_on(index);
         }

@@ -220,6 +220,7 @@ impl<'a> Renderings<'_, 'a> {
                 .clone()
                 .unwrap_or_else(|| "127.0.0.1".to_owned()),
             port: keys.port,
+            socket: keys.socket.as_ref().map(|socket| self.text(socket)),
             stop: StopPolicy {
                 signal: keys
                     .stop_signal

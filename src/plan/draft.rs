@@ -119,6 +119,7 @@ pub(super) struct ProcessDraft<'a> {
     pub(super) prepare: Slot<'a, Vec<Command>>,
     pub(super) needs: Option<&'a [At<String>]>,
     pub(super) address: Option<&'a str>,
+    pub(super) socket: Slot<'a, String>,
     pub(super) port: Option<u16>,
     pub(super) ready: ReadyDraft<'a>,
     pub(super) stop_signal: Option<&'a str>,

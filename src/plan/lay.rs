@@ -26,6 +26,7 @@ impl<'a> Expansion<'_, 'a> {
             ..Key::plain(name)
         };
         self.lay(&mut draft.cwd, keys.cwd.as_ref(), key("cwd"));
+        self.lay(&mut draft.socket, keys.socket.as_ref(), key("socket"));
         self.lay(&mut draft.runtime, keys.runtime.as_ref(), key("runtime"));
         self.lay(&mut draft.build, keys.build.as_ref(), key("build"));
         self.lay(&mut draft.command, keys.command.as_ref(), key("command"));

@@ -231,6 +231,9 @@ impl<'a> Expansion<'_, 'a> {
                 .collect(),
             address: draft.address.unwrap_or("127.0.0.1").to_owned(),
             port: draft.port,
+            socket: draft
+                .socket
+                .map(|socket| self.text(socket.what, socket.layer)),
             stop: StopPolicy {
                 signal: draft.stop_signal.unwrap_or("SIGTERM").to_owned(),
                 grace: draft.stop_grace.unwrap_or(Duration::from_secs(5)),

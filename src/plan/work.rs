@@ -71,13 +71,28 @@ impl<'a> Expansion<'_, 'a> {
             http,
             streams: draft.streams.map_or(1, |streams| streams.what.value),
             pipelining: load.pipelining.as_ref().map_or(1, |at| at.value),
-            tls: draft.tls.map(|tls| Tls {
-                ca: tls.what.value.ca.as_ref().map(file_ref),
-                server_name: tls.what.value.server_name.clone(),
-                insecure: tls.what.value.insecure,
-            }),
+            tls: draft.tls.map_or_else(
+                || self.implied(),
+                |tls| {
+                    Some(Tls {
+                        ca: tls.what.value.ca.as_ref().map(file_ref),
+                        server_name: tls.what.value.server_name.clone(),
+                        insecure: tls.what.value.insecure,
+                    })
+                },
+            ),
             rounds: load.rounds.as_ref().map_or(1, |at| at.value),
         }
+    }
+
+    /// A server whose address says that it speaks TLS is spoken to so.
+    fn implied(&self) -> Option<Tls> {
+        let url = self.names.server.url.as_ref()?;
+        url.value.starts_with("https:").then_some(Tls {
+            ca: None,
+            server_name: None,
+            insecure: false,
+        })
     }
 
     /// How long pilots look for a warm-up.

@@ -246,6 +246,8 @@ pub enum ErrorKind {
     NoDescriptor,
     /// Another failure to connect.
     Connect,
+    /// The handshake of TLS failed, or TLS broke after it.
+    Tls,
     /// The connection broke while the request was written.
     Write,
     /// The server reset the connection.
@@ -278,13 +280,14 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// Every kind, in the order of their columns.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::ConnectRefused,
         Self::ConnectUnreachable,
         Self::ConnectTimeout,
         Self::NoLocalPort,
         Self::NoDescriptor,
         Self::Connect,
+        Self::Tls,
         Self::Write,
         Self::Reset,
         Self::ClosedEarly,
@@ -310,6 +313,7 @@ impl ErrorKind {
             Self::NoLocalPort => "no_local_port",
             Self::NoDescriptor => "no_descriptor",
             Self::Connect => "connect",
+            Self::Tls => "tls",
             Self::Write => "write",
             Self::Reset => "reset",
             Self::ClosedEarly => "closed_early",
@@ -336,6 +340,7 @@ impl ErrorKind {
             Self::NoLocalPort => "no local port left (this machine's limit)",
             Self::NoDescriptor => "no descriptor left (this machine's limit)",
             Self::Connect => "could not connect",
+            Self::Tls => "TLS failed",
             Self::Write => "write failed",
             Self::Reset => "connection reset",
             Self::ClosedEarly => "closed before a response",

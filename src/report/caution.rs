@@ -188,6 +188,9 @@ fn moved(input: &Input<'_>) -> Option<String> {
 
 fn is_loopback(cell: &Cell) -> bool {
     if let Some(url) = &cell.url {
+        if url.starts_with("unix:") {
+            return true;
+        }
         let host = url.split("://").nth(1).unwrap_or_default();
         return ["127.", "localhost", "[::1]"]
             .iter()
@@ -195,7 +198,8 @@ fn is_loopback(cell: &Cell) -> bool {
     }
     cell.front_process().is_some_and(|front| {
         let address = front.address.trim_matches(['[', ']']);
-        address == "localhost"
+        front.socket.is_some()
+            || address == "localhost"
             || address
                 .parse::<std::net::IpAddr>()
                 .is_ok_and(|address| address.is_loopback())
@@ -206,6 +210,7 @@ fn of_cell(readings: &BTreeMap<&TrialId, usize>, cell: &CellSummary<'_>) -> Vec<
     let valid: Vec<&Trial> = cell.valid().collect();
     let mut said = Vec::new();
     said.extend(not_counted(cell));
+    said.extend(unchecked(cell));
     said.extend(errors(&valid));
     said.extend(unfinished(&valid));
     said.extend(percentiles(cell));
@@ -252,6 +257,14 @@ fn not_counted(cell: &CellSummary<'_>) -> Vec<String> {
         )),
     }
     said
+}
+
+/// Who took any certificate measured whoever answered.
+fn unchecked(cell: &CellSummary<'_>) -> Option<String> {
+    let tls = cell.cell.work.tls.as_ref()?;
+    tls.insecure.then(|| {
+        "Certificates were not checked (`insecure`): whoever answered was measured.".to_owned()
+    })
 }
 
 fn errors(trials: &[&Trial]) -> Option<String> {

@@ -5,7 +5,7 @@ use super::naming::Naming;
 use super::{Input, generator, repetitions, show, warmup};
 use crate::record::{Host, Run, Trial};
 use crate::spec::{
-    Amount, Arrivals, Cell, Http, LoadSpec, Order, Pace, ProcessSpec, Request, WORKTREE,
+    Amount, Arrivals, Cell, Http, LoadSpec, Order, Pace, ProcessSpec, Request, Tls, WORKTREE,
     short_commit,
 };
 use crate::units::{show_bytes, show_duration, show_number, show_seconds, write_duration};
@@ -277,6 +277,9 @@ fn process_lines(cell: &Cell, process: &ProcessSpec) -> String {
             .iter()
             .map(|(name, value)| format!("{name}={}", quote(&value.to_string()))),
     );
+    if let Some(socket) = &process.socket {
+        let _ = writeln!(out, "# listens on the Unix-domain socket {socket}");
+    }
     let command: Vec<String> = process.command.iter().map(ToString::to_string).collect();
     words.push(shell_line(command.iter().map(String::as_str)));
     let _ = writeln!(out, "{}", words.join(" "));
@@ -401,8 +404,25 @@ fn load(work: &LoadSpec) -> String {
         write_duration(work.warmup),
         write_duration(work.timeout),
     );
+    if let Some(tls) = &work.tls {
+        let _ = writeln!(out, "# TLS, {}", trust(tls));
+    }
     let _ = writeln!(out, "# counted as success: {}", expectation(work));
     out
+}
+
+/// Whose certificates a load took, and what a connection of it paid for.
+fn trust(tls: &Tls) -> String {
+    let mut said = match (&tls.ca, tls.insecure) {
+        (_, true) => "certificates were not checked".to_owned(),
+        (Some(ca), false) => format!("certificates checked against {}", ca.path),
+        (None, false) => "certificates checked against those of the machine".to_owned(),
+    };
+    if let Some(name) = &tls.server_name {
+        let _ = write!(said, ", server name {name}");
+    }
+    said.push_str("; a whole handshake for each connection, no session is resumed");
+    said
 }
 
 fn expectation(work: &LoadSpec) -> String {

@@ -2,10 +2,17 @@
 //! cell is skipped with the reason, and never run as if it had not been asked.
 
 use crate::generator;
+use crate::load;
 use crate::spec::{Cell, Http, RunSettings, Skip};
 
 /// What this version cannot carry out of a cell.
 pub fn beyond(cell: &Cell) -> Option<Skip> {
+    if let Some(reason) = untrusting(cell) {
+        return Some(Skip {
+            reason,
+            install: None,
+        });
+    }
     let what = features(cell);
     let reason = if what.is_empty() {
         by_its_generator(cell)?
@@ -24,18 +31,39 @@ pub fn beyond(cell: &Cell) -> Option<Skip> {
 /// What the generator that a cell asks for has no way to do.
 fn by_its_generator(cell: &Cell) -> Option<String> {
     let name = cell.work.generator.as_ref()?;
-    let what = generator::cannot(name, &cell.work)?;
+    let mut what = generator::cannot(name, &cell.work)?;
+    if is_behind_a_socket(cell) {
+        what.push(
+            "it reaches a server by its port alone, and this one listens on a Unix-domain socket"
+                .to_owned(),
+        );
+    }
     (!what.is_empty()).then(|| format!("{name} cannot make this load: {}", what.join("; ")))
+}
+
+/// Why no certificate could be checked that the suite gives no `ca` for.
+fn untrusting(cell: &Cell) -> Option<String> {
+    let tls = cell.work.tls.as_ref()?;
+    if tls.insecure || tls.ca.is_some() {
+        return None;
+    }
+    let why = load::untrusting()?;
+    Some(format!(
+        "{why}; name the certificate that signed the server's with `tls.ca`"
+    ))
+}
+
+fn is_behind_a_socket(cell: &Cell) -> bool {
+    let front = cell.front_process();
+    front.is_some_and(|front| front.socket.is_some())
+        || cell
+            .url
+            .as_ref()
+            .is_some_and(|url| url.starts_with("unix:"))
 }
 
 fn features(cell: &Cell) -> Vec<String> {
     let work = &cell.work;
-    let of_processes = [(
-        cell.url
-            .as_ref()
-            .is_some_and(|url| url.starts_with("https:")),
-        "TLS",
-    )];
     let of_loads = [
         (
             work.pipelining > 1 && work.pace.is_some(),
@@ -54,11 +82,9 @@ fn features(cell: &Cell) -> Vec<String> {
                 && (!work.mix.is_empty() || work.varies() || work.request.body_file.is_some()),
             "mixes, `body_file`, `counter` and `random` over HTTP/2",
         ),
-        (work.tls.is_some(), "TLS"),
     ];
-    let mut what: Vec<String> = of_processes
+    let mut what: Vec<String> = of_loads
         .into_iter()
-        .chain(of_loads)
         .filter(|(asked, _)| *asked)
         .map(|(_, what)| what.to_owned())
         .collect();

@@ -4,7 +4,7 @@
 use crate::load::{self, Job, Target, Verified};
 use crate::process::{Arrived, Effective, Wanted, effective};
 use crate::record::{Arrival, Observed, Serving};
-use crate::server::{Server, ports};
+use crate::server::{self, Server, ports};
 use crate::spec::{Cell, ProcessSpec, Symbol};
 
 /// How often who serves is looked for.
@@ -19,7 +19,8 @@ pub(super) async fn observed(
     verified: &Verified,
 ) -> Option<Observed> {
     let second = load::ask(job, target).await.ok()?;
-    let port = target.address().port();
+    // What is reached over a Unix-domain socket has its variable PORT all the same.
+    let port = server.fill().port;
     let front = cell.front_process();
     let secrets: Vec<&str> = server.secrets().iter().map(String::as_str).collect();
     Observed::new(
@@ -34,7 +35,7 @@ pub(super) async fn observed(
 /// What the processes of the front got; none where they could not be found.
 fn serving(front: &ProcessSpec, server: &Server, port: u16) -> Option<Serving> {
     let fill = server.fill();
-    let pids = listening(server, port)?;
+    let pids = listening(server)?;
     let mut variables: Vec<(String, Option<String>)> = front
         .env
         .iter()
@@ -86,15 +87,15 @@ fn serving(front: &ProcessSpec, server: &Server, port: u16) -> Option<Serving> {
 /// Those that hold the socket on which the server listens: a wrapper that only waits for its child serves nothing. All
 /// of the tree where the kernel does not let us look. A busy machine's lists of children may lack one, so that none is
 /// found at first; none at all is no ground for a judgement.
-fn listening(server: &Server, port: u16) -> Option<Vec<u32>> {
+fn listening(server: &Server) -> Option<Vec<u32>> {
     (0..LOOKS).find_map(|_| {
         let tree = server.front_pids();
-        let sockets = ports::listeners(port).unwrap_or_default();
+        let sockets = server::listeners(&server.address);
         let (mut holders, mut readable) = (Vec::new(), true);
         for pid in &tree {
             let (inodes, complete) = ports::inodes_of([*pid]);
             readable &= complete;
-            if sockets.iter().any(|socket| inodes.contains(&socket.inode)) {
+            if sockets.iter().any(|socket| inodes.contains(socket)) {
                 holders.push(*pid);
             }
         }

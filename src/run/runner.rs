@@ -377,6 +377,7 @@ impl Session<'_> {
             settings,
             planned,
             session: self.records.run().sessions.len().saturating_sub(1),
+            folder,
             place,
             services,
             generator_threads: generator_threads(cpus, cell),

@@ -6,7 +6,7 @@ use super::event::Live;
 use super::loading::{Loading, Running};
 use super::pilot::Search;
 use crate::generator::{Order, Tool};
-use crate::load::{self, Cancel, Files, Job, Target, Verified, VerifyError};
+use crate::load::{self, Cancel, Files, Job, Secure, Target, Verified, VerifyError};
 use crate::record::{Load, Outcome, Phase, Reading, Step, Trial};
 use crate::sample::{Checkpoint, Root, Sampler, Tree};
 use crate::server::{self, Fallen, Place, Rooted, Server, ServerError, Services};
@@ -14,6 +14,7 @@ use crate::spec::{Cell, Planned, RunSettings};
 use crate::stats;
 use crate::units::show_duration;
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,8 @@ pub(super) struct Stage<'a> {
     pub(super) settings: &'a RunSettings,
     pub(super) planned: &'a Planned,
     pub(super) session: usize,
+    /// The suite's folder.
+    pub(super) folder: &'a Path,
     pub(super) place: Place,
     /// Those that live as long as the run.
     pub(super) services: &'a Services,
@@ -121,8 +124,9 @@ impl Stage<'_> {
                 return Ok(seen.fail(error.step(), error.to_string(), error.log_tail()));
             }
         };
-        seen.trial.port = Some(server.address.port());
-        seen.trial.address = Some(server.address.ip());
+        let address = server.address.ip();
+        seen.trial.port = address.map(|address| address.port());
+        seen.trial.address = address.map(|address| address.ip());
         seen.trial.startup_ns = server
             .startup
             .and_then(|startup| u64::try_from(startup.as_nanos()).ok());
@@ -177,11 +181,13 @@ impl Stage<'_> {
                 }
                 seen.trial.observed =
                     super::observe::observed(self.cell, server, &job, &target, &verified).await;
-                let loading = match &self.tool {
-                    None => Loading::built_in(self, job, target, verified, sampler),
-                    Some(tool) => {
+                let loading = match (&self.tool, target.address().ip()) {
+                    // Other generators are asked for addresses with a port alone.
+                    (None, _) | (_, None) => {
+                        Loading::built_in(self, job, target, verified, sampler)
+                    }
+                    (Some(tool), Some(address)) => {
                         let work = &self.cell.work;
-                        let address = target.address();
                         let order = Order::new(work, server.fill(), address, target.authority());
                         Loading::by(self, tool.clone(), order, &verified, sampler)
                     }
@@ -200,11 +206,12 @@ impl Stage<'_> {
     /// The first response is checked whole, before anything is measured.
     async fn verify(&self, server: &Server) -> Result<(Job, Target, Verified), String> {
         let target = Target::new(
-            server.address,
+            server.address.clone(),
             &*server.authority,
             self.settings.allow_public,
         )
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| error.to_string())?
+        .over(self.secure(server)?);
         let files = Files::of(&self.place.of_services.folder);
         let seed = self.chance();
         let job = Job::with(&self.cell.work, server.fill(), &target, &files, seed)
@@ -244,6 +251,21 @@ impl Stage<'_> {
             (mixed ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
         });
         fastrand::Rng::with_seed(mixed).f64()
+    }
+
+    /// How the load speaks TLS; none where it does not.
+    fn secure(&self, server: &Server) -> Result<Option<Secure>, String> {
+        let Some(tls) = &self.cell.work.tls else {
+            return Ok(None);
+        };
+        let host = load::host_of(&server.authority);
+        let secure = || {
+            Ok::<_, load::TlsError>(Secure {
+                config: load::client_config(tls, self.folder, self.cell.work.http)?,
+                name: load::server_name(tls, host)?,
+            })
+        };
+        secure().map(Some).map_err(|error| error.to_string())
     }
 
     /// Whether another generator can count these answers. The built-in one looks at each, and does.

@@ -4,6 +4,7 @@ use super::place::Purpose;
 use super::ports::PortError;
 use crate::process::{StartError, StopError};
 use crate::record::Step;
+use crate::spec::Address;
 use crate::units::show_duration;
 use std::fmt;
 use std::net::SocketAddr;
@@ -77,6 +78,8 @@ pub enum ServerError {
     },
     /// The place where it should run already is no address.
     Url(String),
+    /// It cannot have the socket that it should listen on, and why.
+    Socket(String),
     /// Its process does not run.
     Start(StartError),
     /// It ended before it was ready, or while others were waited for.
@@ -102,7 +105,7 @@ pub enum ServerError {
     /// Somebody else answers on its port.
     Foreign {
         /// Where.
-        address: SocketAddr,
+        address: Address,
         /// Who, as far as the kernel tells.
         holder: Option<(u32, String)>,
     },
@@ -113,7 +116,7 @@ pub enum ServerError {
     /// All its processes ended, and somebody still listens.
     StillListens {
         /// Where.
-        address: SocketAddr,
+        address: Address,
         /// Who, as far as the kernel tells.
         holder: Option<(u32, String)>,
     },
@@ -129,7 +132,7 @@ pub struct NotReady {
     /// What was waited for.
     pub wanted: Wanted,
     /// What was asked.
-    pub addresses: Vec<SocketAddr>,
+    pub addresses: Vec<Address>,
     /// For how long.
     pub after: Duration,
     /// The last failure, in words.
@@ -162,6 +165,7 @@ impl ServerError {
             | Self::Port(_)
             | Self::NotSet(_)
             | Self::Url(_)
+            | Self::Socket(_)
             | Self::GivenUp
             | Self::Scratch { .. }
             | Self::Command {
@@ -226,7 +230,7 @@ impl fmt::Display for ServerError {
                 reason,
                 ..
             } => write!(f, "`{}` of {who} failed: `{line}` {reason}", purpose.name()),
-            Self::Url(reason) => f.write_str(reason),
+            Self::Url(reason) | Self::Socket(reason) => f.write_str(reason),
             Self::GivenUp => f.write_str("its start was given up"),
             Self::ExitedEarly {
                 fallen,
@@ -306,15 +310,14 @@ impl fmt::Display for NotReady {
             "; {whose} listens on {}",
             listed(&self.elsewhere, " and ")
         )?;
-        let port = |at: &SocketAddr| at.port();
-        let on_our_port = self.addresses.iter().any(|wanted| {
-            self.elsewhere
-                .iter()
-                .map(port)
-                .any(|at| at == wanted.port())
-        });
+        let mut wanted = self.addresses.iter().filter_map(Address::ip);
+        let on_our_port =
+            wanted.any(|wanted| self.elsewhere.iter().any(|at| at.port() == wanted.port()));
+        let on_a_socket = self.addresses.iter().all(|wanted| wanted.ip().is_none());
         f.write_str(if self.command.is_none() {
             ": set `url` to where it listens"
+        } else if on_a_socket {
+            ": it must listen on the path that `socket` says"
         } else if on_our_port {
             ": set `address` to where it listens"
         } else {
@@ -323,7 +326,7 @@ impl fmt::Display for NotReady {
     }
 }
 
-fn listed(addresses: &[SocketAddr], between: &str) -> String {
+fn listed(addresses: &[impl ToString], between: &str) -> String {
     let words: Vec<String> = addresses.iter().map(ToString::to_string).collect();
     words.join(between)
 }

@@ -2,12 +2,16 @@
 //! and its start to the proof that it is ready, and to its end.
 
 use super::error::{Fallen, NotReady, ServerError, Wanted, Who};
+use super::line::{Line, Manner};
 use super::place::{Place, Purpose, Site, TAIL_LINES};
 use super::readiness::{self, Answer, Foreign, Tries};
-use super::{Ended, ports};
+use super::running::LOCAL;
+use super::{Ended, ports, unix};
 use crate::process::{Exit, Guard, Scratch, tail};
 use crate::record::Stop;
-use crate::spec::{self, Cell, Fill, Http, ProcessSpec, Ready, ReadyBy, Text};
+use crate::spec::{
+    self, Address, Cell, Fill, LONGEST_SOCKET_PATH, ProcessSpec, Ready, ReadyBy, Text,
+};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -33,9 +37,6 @@ pub(super) struct Draft<'a> {
     pub(super) cell: Option<&'a Cell>,
 }
 
-/// What a load sends to the process that is loaded: its headers, in this version of HTTP.
-pub(super) type Front<'a> = (&'a [(String, String)], Http);
-
 /// A process that was started.
 #[derive(Debug)]
 pub(super) struct Member {
@@ -44,7 +45,7 @@ pub(super) struct Member {
     pub(super) began: Instant,
     guard: Guard,
     log: PathBuf,
-    addresses: Vec<SocketAddr>,
+    addresses: Vec<Address>,
     ready: bool,
     // Behind the guard, so that it goes when the processes have gone.
     scratch: Option<Scratch>,
@@ -59,6 +60,10 @@ impl Member {
             draft.who, draft.name, process, also, draft.fill, draft.cell, place,
         )
         .await?;
+        let addresses = match &process.socket {
+            None => draft.addresses.into_iter().map(Address::Ip).collect(),
+            Some(socket) => vec![free_socket(site.path(socket)).await?],
+        };
         site.run(Purpose::Setup, draft.setup, place).await?;
         let launch = site.launch(process, place);
         let began = Instant::now();
@@ -71,18 +76,18 @@ impl Member {
             began,
             guard,
             log: launch.log,
-            addresses: draft.addresses,
+            addresses,
             ready: false,
             scratch,
         })
     }
 
-    /// Waits until it is ready, but not longer than it may take. `front` has what a load sends,
+    /// Waits until it is ready, but not longer than it may take. `front` is how a load asks it,
     /// where it is what will be loaded: then an address that answers is found as well.
     pub(super) async fn until_ready(
         &mut self,
         ready: &Ready,
-        front: Option<Front<'_>>,
+        front: Option<&Manner>,
         place: &Place,
     ) -> Result<Option<Answer>, ServerError> {
         let mut tries = Tries::default();
@@ -109,23 +114,21 @@ impl Member {
     async fn is_ready(
         &self,
         ready: &Ready,
-        front: Option<Front<'_>>,
+        front: Option<&Manner>,
         place: &Place,
         tries: &mut Tries,
     ) -> Result<Option<Answer>, Foreign> {
         let pids = || self.pids();
+        let plain = Manner::plain(self.authority());
         match &ready.by {
             None => {
-                let authority = authority(&self.process.address, self.site.fill.port);
-                let (headers, http) = front.unwrap_or((&[], Http::One));
+                let manner = front.unwrap_or(&plain);
                 let fill = &self.site.fill;
                 let addresses = &self.addresses;
-                let proof = |at, near| readiness::prove(at, near, &pids);
-                return readiness::answer(
-                    addresses, &authority, headers, ready, http, fill, proof, tries,
-                )
-                .await
-                .map(Some);
+                let proof = |at: &_, near| readiness::prove(at, near, &pids);
+                return readiness::answer(addresses, manner, ready, fill, proof, tries)
+                    .await
+                    .map(Some);
             }
             Some(ReadyBy::Tcp) => {
                 return readiness::connection(&self.addresses, pids, tries)
@@ -147,7 +150,7 @@ impl Member {
         }
         // Whoever listens where others will look for it must be ours.
         for address in &self.addresses {
-            if let Some(foreign) = readiness::foreign_listener(*address, &pids) {
+            if let Some(foreign) = readiness::foreign_listener(address, &pids) {
                 return Err(foreign);
             }
         }
@@ -168,7 +171,8 @@ impl Member {
                 !self
                     .addresses
                     .iter()
-                    .any(|wanted| ports::takes(*at, *wanted))
+                    .filter_map(Address::ip)
+                    .any(|wanted| ports::takes(*at, wanted))
             })
             .collect();
         ServerError::NotReady(Box::new(NotReady {
@@ -181,6 +185,23 @@ impl Member {
             elsewhere,
             log_tail: self.log_tail(),
         }))
+    }
+
+    /// How the load of a cell asks it.
+    pub(super) fn manner(&self, cell: &Cell) -> Result<Manner, ServerError> {
+        let host = match self.process.socket {
+            Some(_) => LOCAL,
+            None => &self.process.address,
+        };
+        Manner::of(cell, &self.site.fill, host, self.authority())
+    }
+
+    /// What stands in the Host header.
+    pub(super) fn authority(&self) -> String {
+        match self.process.socket {
+            Some(_) => LOCAL.to_owned(),
+            None => authority(&self.process.address, self.site.fill.port),
+        }
     }
 
     /// The error that it has ended.
@@ -310,15 +331,39 @@ impl Member {
 }
 
 /// That a connection is refused.
-async fn nobody_listens(address: SocketAddr) -> Result<(), ServerError> {
-    match tokio::net::TcpStream::connect(address).await {
-        Ok(stream) if !readiness::meets_itself(&stream) => {
-            let holder = ports::listeners(address.port())
-                .ok()
-                .and_then(|found| ports::holder(found.first()?.inode));
-            Err(ServerError::StillListens { address, holder })
+async fn nobody_listens(address: Address) -> Result<(), ServerError> {
+    if Line::open(&address).await.is_err() {
+        return Ok(());
+    }
+    let inode = match &address {
+        Address::Ip(ip) => ports::listeners(ip.port())
+            .ok()
+            .and_then(|found| Some(found.first()?.inode)),
+        Address::Unix(path) => unix::listeners(path).and_then(|found| found.first().copied()),
+    };
+    let holder = inode.and_then(ports::holder);
+    Err(ServerError::StillListens { address, holder })
+}
+
+/// A socket on which nobody listens yet.
+async fn free_socket(path: PathBuf) -> Result<Address, ServerError> {
+    let length = path.as_os_str().len();
+    if length > LONGEST_SOCKET_PATH {
+        return Err(ServerError::Socket(format!(
+            "the path of its socket, {}, has {length} bytes, and the kernel takes {LONGEST_SOCKET_PATH} at most",
+            path.display()
+        )));
+    }
+    let address = Address::Unix(path);
+    match nobody_listens(address.clone()).await {
+        Err(ServerError::StillListens { holder, .. }) => {
+            let by =
+                holder.map_or_else(String::new, |(pid, name)| format!(" by pid {pid} ({name})"));
+            Err(ServerError::Socket(format!(
+                "its socket {address} is in use{by}; end it, or give `socket` another path"
+            )))
         }
-        _ => Ok(()),
+        _ => Ok(address),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The life of a cell's processes: what they need (`requirement`), how they are
 //! made (`runtime`, `build` and its `inputs`, kept in the `cache`), what they find where they start (`place`, `files`), where
-//! they listen (`home`, `ports`), when they are ready (`readiness`), and here their
+//! they listen (`home`, `ports`, `unix`), when they are ready (`readiness`, over a `line`), and here their
 //! start in the order of their needs and their end in the reverse. Each process
 //! (`member`) has a guard, so that whatever becomes of a [`Server`], nothing of
 //! it is left. What it leans on is in `services`; one that somebody else has
@@ -12,6 +12,7 @@ mod error;
 pub mod files;
 mod home;
 mod inputs;
+mod line;
 mod member;
 mod place;
 pub mod ports;
@@ -20,6 +21,7 @@ pub mod requirement;
 mod running;
 pub mod runtime;
 mod services;
+mod unix;
 
 pub use error::{Fallen, NotReady, ServerError, Wanted, Who};
 pub use place::{Ground, Place, Purpose, caller, secrets};
@@ -27,13 +29,12 @@ pub use services::Services;
 
 use crate::process::ProcessId;
 use crate::record::{Proof, Stop};
-use crate::spec::{Cell, Fill, Ready, ReadyBy, Text};
+use crate::spec::{Address, Cell, Fill, Ready, ReadyBy, Text};
 use home::{Home, Homes, all_set};
-use member::{Member, authority};
+use member::Member;
 use place::Site;
 use readiness::Answer;
 use running::Running;
-use std::net::SocketAddr;
 use std::pin::pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -53,7 +54,7 @@ pub struct Server {
     /// When its first process was started.
     pub began: Instant,
     /// The address that answered, and that is loaded.
-    pub address: SocketAddr,
+    pub address: Address,
     /// What stands in the Host header.
     pub authority: String,
     /// From the start of its first process to the first good answer, without what `prepare` took; none where it
@@ -158,11 +159,11 @@ impl Starting<'_> {
         let last = self.members.len() - 1;
         let (earlier, this) = self.members.split_at_mut(last);
         let this = &mut this[0];
-        let headers = headers(cell, &this.site.fill);
+        let manner = is_front.then(|| this.manner(cell)).transpose()?;
         let own = this.process.ready.clone().unwrap_or_else(takes_connections);
         let made_ready = async {
             let answer = if is_front {
-                this.until_ready(&cell.ready, Some((&headers, cell.work.http)), place)
+                this.until_ready(&cell.ready, manner.as_ref(), place)
                     .await?
             } else {
                 this.until_ready(&own, None, place).await?;
@@ -263,7 +264,7 @@ impl Server {
                     secrets,
                     began,
                     address: answer.address,
-                    authority: authority(&members[front].process.address, fill.port),
+                    authority: members[front].authority(),
                     startup: Some(answer.at.duration_since(began).saturating_sub(prepared)),
                     proof: answer.proof,
                     warnings: members
@@ -278,7 +279,7 @@ impl Server {
                 fill: running.fill.clone(),
                 secrets,
                 began: Instant::now(),
-                address: running.address,
+                address: running.address.clone(),
                 authority: running.authority.clone(),
                 startup: None,
                 proof: Proof::Untested,
@@ -361,7 +362,7 @@ impl Server {
             return Ok(());
         };
         let pids = || self.members[at].pids();
-        match readiness::foreign_listener(self.address, &pids) {
+        match readiness::foreign_listener(&self.address, &pids) {
             Some(foreign) => Err(ServerError::Foreign {
                 address: foreign.address,
                 holder: foreign.holder,
@@ -375,6 +376,18 @@ impl Server {
     pub async fn stop(self) -> Result<Vec<Ended>, ServerError> {
         let (ended, first) = stop_all(self.members).await;
         first.map_or(Ok(ended), Err)
+    }
+}
+
+/// The inodes of the sockets that listen for an address, of whatever process.
+pub fn listeners(address: &Address) -> Vec<u64> {
+    match address {
+        Address::Unix(path) => unix::listeners(path).unwrap_or_default(),
+        Address::Ip(address) => ports::listeners(address.port())
+            .unwrap_or_default()
+            .iter()
+            .map(|socket| socket.inode)
+            .collect(),
     }
 }
 
@@ -413,14 +426,6 @@ fn takes_connections() -> Ready {
         by: Some(ReadyBy::Tcp),
         timeout: Duration::from_secs(30),
     }
-}
-
-/// The headers that the load sends, which may decide what is answered.
-fn headers(cell: &Cell, fill: &Fill) -> Vec<(String, String)> {
-    let headers = cell.work.request.headers.iter();
-    headers
-        .map(|(name, value)| (name.clone(), value.fill(fill)))
-        .collect()
 }
 
 /// The first that ends, and how. Never resolves where there is none.

@@ -160,6 +160,11 @@ impl Site {
         }
     }
 
+    /// A path that starts where the process runs.
+    pub(super) fn path(&self, text: &Text) -> PathBuf {
+        self.cwd.join(text.fill(&self.fill))
+    }
+
     /// How the process itself is started.
     pub(super) fn launch(&self, process: &ProcessSpec, place: &Place) -> Launch {
         Launch {
@@ -282,6 +287,7 @@ pub(super) fn texts(process: &ProcessSpec) -> impl Iterator<Item = &Text> {
         .chain(process.env.iter().map(|(_, text)| text))
         .chain(process.files.iter().map(|(_, text)| text))
         .chain(process.prepare.iter().flatten())
+        .chain(&process.socket)
         .chain(ready)
 }
 

@@ -5,16 +5,16 @@
 //! is open it is proved, from the kernel's tables, that our own processes hold
 //! its other end.
 
+use super::line::{Duplex, Line, Manner};
 use super::ports::{self, Socket};
+use super::unix;
 use crate::http::{ExchangeError, Http2, Http2Request, Request, exchange};
 use crate::record::Proof;
-use crate::spec::{Fill, Http, Ready, ReadyBy, Text};
+use crate::spec::{Address, Fill, Http, Ready, ReadyBy, Text};
 use crate::units::show_duration;
-use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use tokio::net::TcpStream;
 
 /// An answer that takes longer is asked for again.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -27,7 +27,7 @@ const BODY_CAP: u64 = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Answer {
     /// The address that answered.
-    pub(super) address: SocketAddr,
+    pub(super) address: Address,
     /// Whether it was proved that our processes did.
     pub(super) proof: Proof,
     /// When it did; what the proof takes is no part of the start.
@@ -38,7 +38,7 @@ pub(super) struct Answer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Foreign {
     /// Where.
-    pub(super) address: SocketAddr,
+    pub(super) address: Address,
     /// Who, as far as the kernel tells.
     pub(super) holder: Option<(u32, String)>,
 }
@@ -57,10 +57,12 @@ enum Question {
 }
 
 impl Question {
-    fn of(request: &Request<'_>, http: Http) -> Result<Self, String> {
-        let asked = match http {
+    fn of(request: &Request<'_>, manner: &Manner) -> Result<Self, String> {
+        let asked = match manner.http {
             Http::One => request.to_bytes().map(Self::One),
-            Http::Two => Http2Request::new(request, "http").map(|two| Self::Two(Box::new(two))),
+            Http::Two => {
+                Http2Request::new(request, manner.scheme()).map(|two| Self::Two(Box::new(two)))
+            }
         };
         asked.map_err(|error| error.to_string())
     }
@@ -69,35 +71,35 @@ impl Question {
 /// A connection with its own address, open for as long as this is there.
 struct Open {
     near: Option<SocketAddr>,
-    _of_one: Option<TcpStream>,
-    _of_two: Option<Http2>,
+    _held: Held,
+}
+
+/// What keeps a connection open.
+#[expect(dead_code, reason = "it is only held")]
+enum Held {
+    One(Box<dyn Duplex>),
+    Two(Http2),
 }
 
 /// Asks until there is an answer, for as long as the caller lets it. `proof` tells who gave it, by the address that was
 /// asked and our own of the connection, which is still open.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "each is asked of another part of the cell"
-)]
 pub(super) async fn answer<E>(
-    addresses: &[SocketAddr],
-    authority: &str,
-    headers: &[(String, String)],
+    addresses: &[Address],
+    manner: &Manner,
     ready: &Ready,
-    http: Http,
     fill: &Fill,
-    proof: impl Fn(SocketAddr, Option<SocketAddr>) -> Result<Proof, E>,
+    proof: impl Fn(&Address, Option<SocketAddr>) -> Result<Proof, E>,
     tries: &mut Tries,
 ) -> Result<Answer, E> {
     let request = Request {
         method: "GET",
         target: &ready.path.fill(fill),
-        headers,
+        headers: &manner.headers,
         body: None,
-        authority,
+        authority: &manner.authority,
         keep_alive: true,
     };
-    let request = match Question::of(&request, http) {
+    let request = match Question::of(&request, manner) {
         Ok(question) => question,
         Err(error) => {
             tries.last = Some(error);
@@ -107,13 +109,13 @@ pub(super) async fn answer<E>(
     let mut pause = PAUSES.0;
     loop {
         for address in addresses {
-            let asked = tokio::time::timeout(PATIENCE, ask(*address, &request)).await;
+            let asked = tokio::time::timeout(PATIENCE, ask(address, manner, &request)).await;
             match asked {
                 Ok(Ok((status, open))) if takes(ready.status, status) => {
                     let at = Instant::now();
-                    let proof = proof(*address, open.near)?;
+                    let proof = proof(address, open.near)?;
                     return Ok(Answer {
-                        address: *address,
+                        address: address.clone(),
                         proof,
                         at,
                     });
@@ -145,23 +147,27 @@ fn takes(wanted: Option<u16>, status: u16) -> bool {
     }
 }
 
-async fn ask(address: SocketAddr, question: &Question) -> Result<(u16, Open), String> {
-    let mut stream = connect(address).await?;
-    let near = stream.local_addr().ok();
-    let (answered, of_one, of_two) = match question {
+async fn ask(
+    address: &Address,
+    manner: &Manner,
+    question: &Question,
+) -> Result<(u16, Open), String> {
+    let mut line = Line::open_as(address, manner).await?;
+    let near = line.near;
+    let (answered, held) = match question {
         Question::One(request) => {
-            let answered = exchange(&mut stream, request, false, BODY_CAP).await;
-            (answered, Some(stream), None)
+            let answered = exchange(&mut line.stream, request, false, BODY_CAP).await;
+            (answered, Held::One(line.stream))
         }
         Question::Two(request) => {
             let asked = async {
-                let mut connection = Http2::open(stream).await?;
+                let mut connection = Http2::open(line.stream).await?;
                 let answered = connection.exchange(request, BODY_CAP).await;
                 Ok((answered, connection))
             };
             let asked: Result<_, ExchangeError> = Box::pin(asked).await;
             let (answered, connection) = asked.map_err(|error| error.to_string())?;
-            (answered, None, Some(connection))
+            (answered, Held::Two(connection))
         }
     };
     let status = match answered {
@@ -169,45 +175,24 @@ async fn ask(address: SocketAddr, question: &Question) -> Result<(u16, Open), St
         Err(ExchangeError::TooLarge { status, .. }) => status,
         Err(error) => return Err(error.to_string()),
     };
-    let open = Open {
-        near,
-        _of_one: of_one,
-        _of_two: of_two,
-    };
-    Ok((status, open))
-}
-
-async fn connect(address: SocketAddr) -> Result<TcpStream, String> {
-    let stream = TcpStream::connect(address)
-        .await
-        .map_err(|error| error.to_string())?;
-    if meets_itself(&stream) {
-        return Err(io::Error::from(io::ErrorKind::ConnectionRefused).to_string());
-    }
-    Ok(stream)
-}
-
-/// Whether both ends of a connection are the same: one to a closed port of the kernel's own range can meet
-/// itself.
-pub(super) fn meets_itself(stream: &TcpStream) -> bool {
-    stream.local_addr().ok() == stream.peer_addr().ok()
+    Ok((status, Open { near, _held: held }))
 }
 
 /// Connects until one of the addresses takes a connection, for as long as the caller lets it.
 pub(super) async fn connection(
-    addresses: &[SocketAddr],
+    addresses: &[Address],
     pids: impl Fn() -> Vec<u32>,
     tries: &mut Tries,
 ) -> Result<Answer, Foreign> {
     let mut pause = PAUSES.0;
     loop {
         for address in addresses {
-            match tokio::time::timeout(PATIENCE, connect(*address)).await {
-                Ok(Ok(stream)) => {
+            match tokio::time::timeout(PATIENCE, Line::open(address)).await {
+                Ok(Ok(line)) => {
                     let at = Instant::now();
-                    let proof = prove(*address, stream.local_addr().ok(), &pids)?;
+                    let proof = prove(address, line.near, &pids)?;
                     return Ok(Answer {
-                        address: *address,
+                        address: address.clone(),
                         proof,
                         at,
                     });
@@ -263,19 +248,22 @@ pub(super) fn texts(ready: &Ready) -> impl Iterator<Item = &Text> {
 /// That every socket which could have taken the connection from `near` is ours, and that
 /// its other end is too.
 pub(super) fn prove(
-    address: SocketAddr,
+    address: &Address,
     near: Option<SocketAddr>,
     pids: &impl Fn() -> Vec<u32>,
 ) -> Result<Proof, Foreign> {
-    look(address, near, pids)
+    match address {
+        Address::Ip(address) => look(*address, near, pids),
+        Address::Unix(path) => unix::look(path, pids),
+    }
 }
 
 /// Somebody who is not ours and listens where a connection to `address` may end.
-pub(super) fn foreign_listener(
-    address: SocketAddr,
-    pids: &impl Fn() -> Vec<u32>,
-) -> Option<Foreign> {
-    look(address, None, pids).err()
+pub(super) fn foreign_listener(address: &Address, pids: &impl Fn() -> Vec<u32>) -> Option<Foreign> {
+    match address {
+        Address::Ip(address) => look(*address, None, pids).err(),
+        Address::Unix(path) => unix::look(path, pids).err(),
+    }
 }
 
 /// Who listens for `address`, and who holds the other end of the connection from `near`.
@@ -310,7 +298,12 @@ fn look(
             None => return Ok(Proof::Unproved),
             // A process of ours may be newer than the list above.
             Some((pid, _)) if pids().contains(&pid) => {}
-            holder => return Err(Foreign { address, holder }),
+            holder => {
+                return Err(Foreign {
+                    address: address.into(),
+                    holder,
+                });
+            }
         }
     }
     Ok(if listeners > 0 {
@@ -324,29 +317,18 @@ fn look(
 mod tests {
     use super::*;
     use std::net::TcpListener;
-    use tokio::net::TcpSocket;
-
-    #[tokio::test]
-    async fn a_connection_that_meets_itself_is_no_server() {
-        // A port of its own, which nobody listens on while it is connected to.
-        let socket = TcpSocket::new_v4().unwrap();
-        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-        let address = socket.local_addr().unwrap();
-        let stream = socket.connect(address).await.unwrap();
-        assert!(meets_itself(&stream));
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let stream = TcpStream::connect(listener.local_addr().unwrap())
-            .await
-            .unwrap();
-        assert!(!meets_itself(&stream));
-    }
 
     #[tokio::test]
     async fn a_foreign_listener_is_named() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
+        let address = Address::Ip(listener.local_addr().unwrap());
         let mut tries = Tries::default();
-        let ours = connection(&[address], || vec![std::process::id()], &mut tries).await;
+        let ours = connection(
+            std::slice::from_ref(&address),
+            || vec![std::process::id()],
+            &mut tries,
+        )
+        .await;
         assert_eq!(ours.unwrap().proof, Proof::Proved);
         let foreign = connection(&[address], Vec::new, &mut tries).await;
         let holder = foreign.unwrap_err().holder.unwrap();

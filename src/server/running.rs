@@ -2,19 +2,23 @@
 //! processes are looked for by the port on which they listen.
 
 use super::error::{Fallen, NotReady, ServerError, Wanted, Who};
+use super::line::Manner;
 use super::member::authority;
-use super::ports;
 use super::readiness::{self, Tries};
+use super::{ports, unix};
 use crate::process::{ProcessId, Walker};
 use crate::record::Proof;
-use crate::spec::{Cell, Fill};
+use crate::spec::{Address, Cell, Fill};
 use std::collections::BTreeSet;
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 /// How often it is looked at whether it still runs.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What a server behind a Unix-domain socket is called.
+pub(super) const LOCAL: &str = "localhost";
 
 /// A server of somebody else.
 #[derive(Debug)]
@@ -23,7 +27,7 @@ pub(super) struct Running {
     pub(super) roots: Vec<ProcessId>,
     pub(super) authority: String,
     pub(super) fill: Fill,
-    pub(super) address: SocketAddr,
+    pub(super) address: Address,
 }
 
 impl Running {
@@ -33,32 +37,32 @@ impl Running {
         cell: &Cell,
         mut fill: Fill,
     ) -> Result<(Self, Vec<String>), ServerError> {
-        let (host, port) = origin(url)
-            .ok_or_else(|| ServerError::Url(format!("{url} is no address of an HTTP server")))?;
-        fill.port = port;
-        let ips = super::home::resolve(&host).await?;
-        let addresses: Vec<SocketAddr> = ips.iter().map(|ip| SocketAddr::new(*ip, port)).collect();
-        let authority = authority(&host, port);
-        let headers = super::headers(cell, &fill);
+        let no_url = || ServerError::Url(format!("{url} is no address of an HTTP server"));
+        let (addresses, host, authority) = if let Some(path) = url.strip_prefix("unix:") {
+            let host = LOCAL.to_owned();
+            (vec![Address::Unix(path.into())], host.clone(), host)
+        } else {
+            let (host, port) = origin(url).ok_or_else(no_url)?;
+            fill.port = port;
+            let ips = super::home::resolve(&host).await?;
+            let at = |ip: &IpAddr| Address::Ip(SocketAddr::new(*ip, port));
+            let authority = authority(&host, port);
+            (ips.iter().map(at).collect(), host, authority)
+        };
+        let manner = Manner::of(cell, &fill, &host, authority)?;
         let mut tries = Tries::default();
         let began = Instant::now();
         // It is not ours, and whoever answers is taken to be meant.
-        let nobodys = |_, _| Ok::<_, Infallible>(Proof::Untested);
-        let asked = readiness::answer(
-            &addresses,
-            &authority,
-            &headers,
-            &cell.ready,
-            cell.work.http,
-            &fill,
-            nobodys,
-            &mut tries,
-        );
+        let nobodys = |_: &_, _| Ok::<_, Infallible>(Proof::Untested);
+        let asked = readiness::answer(&addresses, &manner, &cell.ready, &fill, nobodys, &mut tries);
         let answer = tokio::time::timeout(cell.ready.timeout, asked).await;
         let address = match answer {
             Ok(Ok(answer)) => answer.address,
             Err(_) => {
-                let elsewhere = ports::listeners(port).unwrap_or_default();
+                let elsewhere = match addresses.first() {
+                    Some(Address::Ip(at)) => ports::listeners(at.port()).unwrap_or_default(),
+                    _ => Vec::new(),
+                };
                 return Err(ServerError::NotReady(Box::new(NotReady {
                     who: Who::Server,
                     command: None,
@@ -71,10 +75,10 @@ impl Running {
                 })));
             }
         };
-        let (roots, warning) = roots(address);
+        let (roots, warning) = roots(&address);
         let running = Self {
             roots,
-            authority,
+            authority: manner.authority,
             fill,
             address,
         };
@@ -109,30 +113,36 @@ impl Running {
 
 /// Host and port of `http://host:port/`.
 fn origin(url: &str) -> Option<(String, u16)> {
-    let rest = url.strip_prefix("http://")?;
+    let (rest, usual) = match url.strip_prefix("https://") {
+        Some(rest) => (rest, 443),
+        None => (url.strip_prefix("http://")?, 80),
+    };
     let rest = rest.strip_suffix('/').unwrap_or(rest);
     let (host, port) = match rest.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()?),
-        _ => (rest, 80),
+        _ => (rest, usual),
     };
     let host = host.trim_start_matches('[').trim_end_matches(']');
     Some((host.to_owned(), port))
 }
 
 /// The topmost processes that listen where a connection to this address ends, or why there is none.
-fn roots(address: SocketAddr) -> (Vec<ProcessId>, Option<String>) {
+fn roots(address: &Address) -> (Vec<ProcessId>, Option<String>) {
     let none = |why: &str| {
         let what = format!(
             "the server at {address} ran already, and {why}: there are no figures of its memory and CPU"
         );
         (Vec::new(), Some(what))
     };
-    let listeners = ports::listeners(address.port()).unwrap_or_default();
-    let inodes: Vec<u64> = listeners
-        .iter()
-        .filter(|socket| ports::takes(socket.local, address))
-        .map(|socket| socket.inode)
-        .collect();
+    let inodes = match address {
+        Address::Unix(path) => unix::listeners(path).unwrap_or_default(),
+        Address::Ip(address) => ports::listeners(address.port())
+            .unwrap_or_default()
+            .iter()
+            .filter(|socket| ports::takes(socket.local, *address))
+            .map(|socket| socket.inode)
+            .collect(),
+    };
     if inodes.is_empty() {
         return none("nothing on this machine listens there");
     }
@@ -171,13 +181,14 @@ mod tests {
         assert_eq!(read("http://[::1]:8080").unwrap(), "::1 8080");
         assert_eq!(read("http://localhost").unwrap(), "localhost 80");
         assert_eq!(read("http://[::1]").unwrap(), "::1 80");
-        assert_eq!(read("https://localhost"), None);
+        assert_eq!(read("https://localhost").unwrap(), "localhost 443");
+        assert_eq!(read("ftp://localhost"), None);
     }
 
     #[test]
     fn the_topmost_holder_of_a_socket_is_its_root() {
         let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let (roots, why) = roots(socket.local_addr().unwrap());
+        let (roots, why) = roots(&socket.local_addr().unwrap().into());
         assert_eq!(why, None);
         assert_eq!(roots[0].pid, std::process::id());
         drop(socket);

@@ -5,11 +5,13 @@
 //! to the suite's folder, and what is known only when a process starts
 //! (its port, its scratch folder) is left symbolic in [`Text`].
 
+mod address;
 mod gate;
 mod load;
 mod process;
 mod text;
 
+pub use address::{Address, LONGEST_SOCKET_PATH};
 pub use gate::{Bound, Figure, Limit, Published};
 pub use load::{
     Amount, Arrivals, Expect, FileRef, Http, LoadSpec, MixRequest, Pace, Request, SearchLimit,

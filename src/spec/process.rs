@@ -97,6 +97,9 @@ pub struct ProcessSpec {
     pub address: String,
     /// A fixed port; none is an automatic one.
     pub port: Option<u16>,
+    /// The path of the Unix-domain socket that it listens on, and that will be loaded instead of its address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socket: Option<Text>,
     /// How it is asked to end.
     pub stop: StopPolicy,
     /// The runtime that `{{ runtime }}` stands for.
@@ -148,6 +151,7 @@ impl Default for ProcessSpec {
             unset_env: Vec::new(),
             address: "127.0.0.1".to_owned(),
             port: None,
+            socket: None,
             stop: StopPolicy::default(),
             runtime: None,
             pass_env: Vec::new(),

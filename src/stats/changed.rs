@@ -54,7 +54,10 @@ fn of_process(old: &ProcessSpec, new: &ProcessSpec) -> Vec<String> {
     }
     let differ = [
         (old.cwd != new.cwd || old.copy != new.copy, "the folder"),
-        (old.address != new.address, "the address"),
+        (
+            old.address != new.address || old.socket != new.socket,
+            "the address",
+        ),
         (old.runtime != new.runtime, "the runtime"),
         (old.files != new.files, "the files"),
         (old.count != new.count, "the number"),

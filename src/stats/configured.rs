@@ -204,7 +204,7 @@ fn front(sides: &[Side<'_>; 2]) -> Vec<Setting> {
         (a.copy != b.copy, "whether it runs in a copy of its folder"),
         (a.count != b.count, "how many of it are started"),
         (
-            a.address != b.address || a.port != b.port,
+            a.address != b.address || a.port != b.port || a.socket != b.socket,
             "the address on which it listens",
         ),
         (a.prepare != b.prepare, "what is prepared for it"),

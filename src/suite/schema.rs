@@ -255,6 +255,10 @@ macro_rules! with_server_keys {
             #[schemars(extend("default" = "127.0.0.1"))]
             #[schemars(extend("pattern" = shapes::ADDRESS))]
             pub(super) address: Opt<String>,
+            /// The path of the Unix-domain socket that it listens on, and that is loaded instead of an address.
+            #[schemars(example = &"{{ dir }}/app.sock")]
+            #[schemars(length(min = 1))]
+            pub(super) socket: Opt<String>,
             /// Files that are rendered into `{{ dir }}` before it starts: name there, template in `cwd`.
             #[schemars(extend("examples" = [{"nginx.conf": "nginx.conf.j2"}]))]
             #[schemars(extend("propertyNames" = shapes::files()))]
@@ -300,6 +304,7 @@ macro_rules! taken_server_keys {
                     secret: self.secret.take(),
                     port: self.port.take(),
                     address: self.address.take(),
+                    socket: self.socket.take(),
                     files: std::mem::take(&mut self.files),
                     scratch: self.scratch.take(),
                     ready: self.ready.take(),
@@ -332,7 +337,7 @@ with_server_keys! {
         /// The process that is loaded. Default: the only one.
         #[schemars(extend("examples" = ["proxy"]))]
         pub(super) front: Opt<String>,
-        /// A server that is already running, instead of one that is started.
+        /// A server that is already running, instead of one that is started; or `unix:` and the path of its socket.
         #[schemars(example = &"http://127.0.0.1:8080")]
         #[schemars(extend("pattern" = shapes::ORIGIN))]
         pub(super) url: Opt<String>,
@@ -767,7 +772,7 @@ pub(super) struct Stage {
 #[serde(deny_unknown_fields)]
 #[schemars(title = "tls")]
 pub(super) struct Tls {
-    /// The certificate that signed the server's, a PEM file relative to the suite's folder. Default: the machine's.
+    /// The certificate that signed the server's, or the server's own: a PEM file relative to the suite's folder. Default: the machine's.
     #[schemars(example = &"tls/ca.pem")]
     pub(super) ca: Opt<String>,
     /// The name that the certificate must have. Default: the address.

@@ -1,5 +1,6 @@
 //! Loads over HTTP/2 of real servers: what node and nginx make of it, and what the report says.
 
+use crate::certificates::{Certificate, Manner, NAMES, TlsServer};
 use crate::kit::{Suite, missing, without_node};
 use hotlap::record::{Http2, Step};
 use std::process::{Command, Stdio};
@@ -108,6 +109,103 @@ http {
     assert_eq!(load.counts.succeeded, 2000, "{load:?}");
     assert!(load.connections.reconnects >= 2000 / 100 - 4, "{load:?}");
     outcome.exits(0);
+}
+
+/// Answers over HTTP/2 with TLS, and to HTTP/1.1 not at all.
+const SECURE_NODE: &str = "const f = require('fs'); require('http2').createSecureServer( \
+    { key: f.readFileSync(process.env.KEY), cert: f.readFileSync(process.env.CHAIN) }, \
+    (q, r) => r.end(q.scheme + ' ' + q.authority.split(':')[0])).listen(process.env.PORT, '127.0.0.1')";
+
+/// A server of node that is loaded over TLS, and the load.
+fn over_tls(program: &str, certificate: &Certificate, of_load: &str) -> Suite {
+    let (key, chain) = (certificate.key.display(), certificate.chain.display());
+    let env = format!("env.KEY = '{key}'\nenv.CHAIN = '{chain}'\nready.timeout = '3s'");
+    Suite::new()
+        .node("safe", program, &env)
+        .load("few", of_load)
+}
+
+#[test]
+fn http_2_over_tls_is_agreed_on_in_the_handshake() {
+    if without_node() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let certificate = Certificate::of(&NAMES, folder.path());
+    let load = format!(
+        "http = '2'\nconnections = 4\nstreams = 8\nrequests = 2000\ntls.ca = '{}'\n\
+         expect.body = 'https 127.0.0.1'",
+        certificate.ca.display()
+    );
+    let outcome = over_tls(SECURE_NODE, &certificate, &load).run().exits(0);
+    let load = outcome.valid("safe").load.unwrap();
+    assert_eq!((load.counts.succeeded, load.counts.sent), (2000, 2000));
+    assert_eq!(load.connections.opened, 4);
+    assert_eq!(load.http2.unwrap().streams, 8);
+    let report = outcome.markdown();
+    assert!(
+        report.contains("HTTP/2, 8 streams on each of 4 connections"),
+        "{report}"
+    );
+    outcome.nothing_is_left();
+}
+
+#[test]
+fn a_certificate_is_looked_at_over_http_2_too() {
+    if without_node() {
+        return;
+    }
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let certificate = Certificate::of(&NAMES, folders[0].path());
+    let other = Certificate::of(&NAMES, folders[1].path());
+    let load =
+        |ca: &Certificate| format!("http = '2'\nrequests = 10\ntls.ca = '{}'", ca.ca.display());
+    let outcome = over_tls(SECURE_NODE, &certificate, &load(&other))
+        .run()
+        .exits(1);
+    let (_, reason, _) = outcome.failed("safe", Step::Verify);
+    assert!(
+        reason.contains("TLS handshake") && reason.contains("UnknownIssuer"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_server_that_does_not_agree_to_http_2_is_told() {
+    if without_node() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let certificate = Certificate::of(&NAMES, folder.path());
+    let load = format!(
+        "http = '2'\nrequests = 10\ntls.ca = '{}'",
+        certificate.ca.display()
+    );
+    let program = SECURE_NODE.replace(
+        "require('http2').createSecureServer",
+        "require('https').createServer",
+    );
+    let outcome = over_tls(&program, &certificate, &load).run().exits(1);
+    let (_, reason, _) = outcome.failed("safe", Step::Ready);
+    assert!(reason.contains("ALPN"), "{reason}");
+    // One that has never heard of such agreements.
+    let server = TlsServer::start(&certificate, Manner::Good);
+    let ca = certificate.ca.display().to_string();
+    let output = Command::new(env!("CARGO_BIN_EXE_hotlap"))
+        .args([
+            "load",
+            &server.url("localhost"),
+            "--cacert",
+            &ca,
+            "--h2",
+            "-n",
+            "5",
+        ])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("did not agree to speak HTTP/2"), "{said}");
 }
 
 #[test]

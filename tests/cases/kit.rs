@@ -329,7 +329,7 @@ impl Suite {
 fn is_of(names: &str, beginning: &str) -> bool {
     names
         .strip_prefix(beginning)
-        .is_some_and(|rest| rest.starts_with(['/', '@']))
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '@']))
 }
 
 fn put(lines: &mut Vec<String>, name: &str, value: &str) {

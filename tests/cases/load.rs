@@ -156,8 +156,7 @@ fn failures_and_bad_command_lines_have_their_codes() {
     assert!(text(&output.stderr).contains("expected 404"));
     for (arguments, words) in [
         (vec!["http://1.1.1.1/"], "--allow-public"),
-        (vec!["https://127.0.0.1/"], "https"),
-        (vec!["ftp://127.0.0.1/"], "not an HTTP URL"),
+        (vec!["ftp://127.0.0.1/"], "https://HOST:PORT/PATH"),
         (vec!["127.0.0.1:http"], "HOST:PORT"),
         (
             vec![server.url.as_str(), "-c", "0"],

@@ -8,6 +8,7 @@ mod kit;
 
 mod answers;
 mod ceiling;
+mod certificates;
 mod command;
 mod compare;
 mod effect;
@@ -27,4 +28,6 @@ mod publish;
 mod revisions;
 mod rounds;
 mod servers;
+mod tls;
+mod unix;
 mod warmup;

@@ -255,9 +255,10 @@ fn services_that_ended_between_two_trials_are_started_again_with_those_that_lean
     let diary = quote(&suite.path().join("diary").display().to_string());
     let python_name = quote(python().unwrap());
     let pid = suite.path().join("pid").display().to_string();
-    // The server ends the database with itself: always between two trials.
+    // The server ends the database, sees it gone, and ends itself: always between two trials.
     let server = format!(
-        "$0 diarist.py app {diary} & echo $! > own; trap 'kill -9 $(cat {pid}); kill $(cat own); wait' TERM; wait"
+        "$0 diarist.py app {diary} & echo $! > own; \
+         trap 'kill -9 $(cat {pid}); while kill -0 $(cat {pid}) 2>/dev/null; do :; done; kill $(cat own); wait' TERM; wait"
     );
     let service =
         |name: &str| format!("command = [{python_name}, 'diarist.py', '{name}', {diary}]");

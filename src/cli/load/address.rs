@@ -13,6 +13,8 @@ pub(super) struct Url {
     pub(super) authority: String,
     host: String,
     port: u16,
+    /// Whether TLS is spoken there.
+    pub(super) tls: bool,
     /// The request target, byte for byte.
     pub(super) path: String,
 }
@@ -21,14 +23,14 @@ impl Url {
     /// Reads a URL; the message says what is wrong with it and what to write.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let lower = text.to_ascii_lowercase();
-        if lower.starts_with("https://") {
-            return Err("https is not loaded yet; give the URL of the plain HTTP port".to_owned());
-        }
-        let rest = if lower.starts_with("http://") {
+        let tls = lower.starts_with("https://");
+        let rest = if tls {
+            &text["https://".len()..]
+        } else if lower.starts_with("http://") {
             &text["http://".len()..]
         } else if has_a_scheme(text) {
             return Err(format!(
-                "{text:?} is not an HTTP URL; write http://HOST:PORT/PATH"
+                "{text:?} is not an HTTP URL; write http://HOST:PORT/PATH or https://HOST:PORT/PATH"
             ));
         } else if text
             .strip_prefix(':')
@@ -54,19 +56,26 @@ impl Url {
         } else {
             format!("/{path}")
         };
-        let (host, port) = split_port(authority)
+        let (host, port) = split_port(authority, if tls { 443 } else { 80 })
             .ok_or_else(|| format!("{authority:?} is not a host with a port; write HOST:PORT"))?;
         Ok(Self {
             authority: authority.to_owned(),
             host: host.to_owned(),
             port,
+            tls,
             path,
         })
     }
 
     /// The URL in full.
     pub(super) fn shown(&self) -> String {
-        format!("http://{}{}", self.authority, self.path)
+        let scheme = if self.tls { "https" } else { "http" };
+        format!("{scheme}://{}{}", self.authority, self.path)
+    }
+
+    /// The name of the host, as its certificate has it.
+    pub(super) fn host(&self) -> &str {
+        &self.host
     }
 
     /// The addresses of the host, at least one.
@@ -98,8 +107,8 @@ fn has_a_scheme(text: &str) -> bool {
         .is_some_and(|end| text[..end].ends_with(':') && text[end..].starts_with("//"))
 }
 
-/// Host without brackets, and port; none where that is neither.
-fn split_port(authority: &str) -> Option<(&str, u16)> {
+/// Host without brackets, and port or else `usual`; none where that is neither.
+fn split_port(authority: &str, usual: u16) -> Option<(&str, u16)> {
     let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
         let (host, port) = rest.split_once(']')?;
         (
@@ -113,7 +122,7 @@ fn split_port(authority: &str) -> Option<(&str, u16)> {
         return None;
     }
     if port.is_empty() {
-        return Some((host, 80));
+        return Some((host, usual));
     }
     Some((host, port.parse().ok().filter(|port| *port > 0)?))
 }
@@ -151,6 +160,8 @@ mod tests {
             (":8080/a?b", "localhost:8080", "localhost", 8080, "/a?b"),
             ("http://[::1]:81/", "[::1]:81", "::1", 81, "/"),
             ("http://[::1]", "[::1]", "::1", 80, "/"),
+            ("https://a.test/b", "a.test", "a.test", 443, "/b"),
+            ("HTTPS://[::1]:8443", "[::1]:8443", "::1", 8443, "/"),
         ] {
             let expected = (authority.to_owned(), host.to_owned(), port, path.to_owned());
             assert_eq!(parts(text), expected, "{text}");
@@ -182,7 +193,7 @@ mod tests {
             "http://a:70000/",
             "http://[::1/",
             "http://[::1]x/",
-            "https://a/",
+            "https://",
             "ftp://a/",
             "http://me@a/",
         ] {

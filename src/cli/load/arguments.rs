@@ -74,15 +74,19 @@ pub(super) struct ConnectionArgs {
     /// Requests that a connection sends ahead of their responses; 1 waits for each
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), conflicts_with_all = ["no_keep_alive", "rate", "h2"])]
     pipelining: u32,
-    /// Speak HTTP/2, without TLS with prior knowledge (h2c)
+    /// Speak HTTP/2: over https as agreed in its handshake, else with prior knowledge (h2c)
     #[arg(long, conflicts_with_all = ["no_keep_alive", "rate"])]
     h2: bool,
     /// Requests in flight on each connection of HTTP/2
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536), requires = "h2")]
     streams: u32,
-    /// Load an address that is neither loopback nor private; only where it is yours to load
-    #[arg(long)]
-    pub(super) allow_public: bool,
+}
+
+impl ConnectionArgs {
+    /// The version of HTTP that is spoken.
+    pub(super) fn version(&self) -> Http {
+        if self.h2 { Http::Two } else { Http::One }
+    }
 }
 
 /// What is shown.
@@ -148,7 +152,7 @@ pub(super) fn spec(
             Arrivals::Uniform
         },
         pipelining: connection.pipelining,
-        http: if connection.h2 { Http::Two } else { Http::One },
+        http: connection.version(),
         streams: connection.streams,
         warmup: amount.warmup,
         timeout: connection.timeout,

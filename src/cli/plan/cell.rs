@@ -230,10 +230,14 @@ fn process_lines(out: &mut Lines, process: &ProcessSpec, is_front: bool) {
     if !process.needs.is_empty() {
         out.add("  needs", &process.needs.join(", "));
     }
-    let port = process
-        .port
-        .map_or_else(|| "a free port".to_owned(), |port| format!("port {port}"));
-    out.add("  address", &format!("{}, {port}", process.address));
+    if let Some(socket) = &process.socket {
+        out.add("  socket", &socket.to_string());
+    } else {
+        let port = process
+            .port
+            .map_or_else(|| "a free port".to_owned(), |port| format!("port {port}"));
+        out.add("  address", &format!("{}, {port}", process.address));
+    }
     if let Some(own) = &process.ready {
         out.add("  ready", &ready(own));
     }

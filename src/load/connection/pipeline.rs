@@ -15,8 +15,7 @@ use crate::load::lane::Lane;
 use crate::load::poller::Seen;
 use crate::load::request::Room;
 use crate::load::schedule::Due;
-use rustix::io::Errno;
-use rustix::net::{SendFlags, send};
+use crate::load::stream::Stream;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -184,9 +183,10 @@ impl Pipeline {
                 Ok(size) => size,
                 Err(error) => {
                     let written = self.link.write_error.take();
-                    return Some(Err(
-                        written.map_or(Cause::Read(error), |error| Cause::Write(error.into()))
-                    ));
+                    return Some(Err(written.map_or_else(
+                        || Cause::of_reading(error),
+                        |error| Cause::Write(error.into()),
+                    )));
                 }
             };
             if size == 0 {
@@ -194,6 +194,9 @@ impl Pipeline {
                 return Some(match (ended, self.link.write_error.take()) {
                     (Err(ProtocolError::ClosedEarly), Some(error)) => {
                         Err(Cause::Write(error.into()))
+                    }
+                    (Ok(_), _) if self.link.socket.as_ref().is_some_and(Stream::is_cut) => {
+                        Err(Cause::Cut)
                     }
                     (ended, _) => ended.map_err(Cause::from),
                 });
@@ -224,11 +227,16 @@ impl Pipeline {
         } else if self.sent == 1 && !self.rest.is_empty() {
             self.close();
             return Err(ProtocolError::UnaskedBytes.into());
-        } else if self.sent == 1 && self.out_written < self.out.len() {
+        } else if self.sent == 1 && !self.is_all_written() {
             // It was answered before it was all written.
             self.close();
         }
         verdict
+    }
+
+    fn is_all_written(&self) -> bool {
+        self.out_written == self.out.len()
+            && self.link.socket.as_ref().is_some_and(Stream::is_flushed)
     }
 
     /// Lays requests behind one another and writes them together.
@@ -256,35 +264,36 @@ impl Pipeline {
                 }
             }
             let rest = &self.out[self.out_written..];
-            let Some(socket) = &link.socket else {
+            let Some(stream) = &mut link.socket else {
                 return;
             };
-            if rest.is_empty() || link.write_error.is_some() || !link.writable {
+            let idle = rest.is_empty() && stream.is_flushed();
+            if idle || link.write_error.is_some() || !link.writable {
                 return;
             }
-            match send(socket, rest, SendFlags::NOSIGNAL) {
+            match stream.send(rest, &mut link.writable) {
                 Ok(size) => {
                     self.out_written += size;
                     shared.recorder.bytes.sent += size as u64;
                 }
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => link.writable = false,
                 // Responses may be there all the same.
                 Err(error) => link.write_error = Some(error),
             }
         }
     }
 
-    /// The kernel has said how the opening ended.
-    fn reached(&mut self, since: Instant, shared: &mut Shared) -> Result<(), Cause> {
-        self.link.reached(since, shared)?;
+    /// Looks how far the opening is; none is not at its end.
+    fn reached(&mut self, since: Instant, shared: &mut Shared) -> Option<Result<(), Cause>> {
+        if let Err(cause) = self.link.reached(since, shared)? {
+            return Some(Err(cause));
+        }
         self.opened = Instant::now();
         for ahead in &self.queue {
             if ahead.written.is_none() {
                 shared.recorder.waited(self.opened - since.max(ahead.begun));
             }
         }
-        Ok(())
+        Some(Ok(()))
     }
 }
 
@@ -357,13 +366,20 @@ impl Lane for Pipeline {
                 Phase::Idle | Phase::Held => return None,
                 Phase::Asked if self.link.socket.is_none() => {
                     self.aim(shared);
-                    if let Err(cause) = self.link.open(shared) {
+                    if let Err(cause) = self.link.open(Instant::now(), shared) {
                         self.fail_all(cause);
                     }
                 }
                 Phase::Asked => self.link.phase = Phase::InFlight,
-                Phase::Opening(_) if !self.link.writable => return None,
-                Phase::Opening(since) => match self.reached(since, shared) {
+                Phase::Opening(since) if self.link.socket.is_none() => {
+                    if !std::mem::take(&mut self.link.vacant) {
+                        return None;
+                    }
+                    if let Err(cause) = self.link.open(since, shared) {
+                        self.fail_all(cause);
+                    }
+                }
+                Phase::Opening(since) => match self.reached(since, shared)? {
                     Ok(()) if self.queue.is_empty() => {
                         self.link.phase = Phase::Idle;
                         return Some(Ok(()));
@@ -390,11 +406,7 @@ impl Lane for Pipeline {
                 return outcome;
             }
         }
-        let cause = match (expired, self.link.phase) {
-            (false, _) => Cause::Stopped,
-            (true, Phase::Opening(_)) => Cause::ConnectTimeout,
-            (true, _) => Cause::Timeout,
-        };
+        let cause = self.link.cause_of_end(expired);
         if self.queue.is_empty() || !expired {
             self.failing = None;
             self.close();
@@ -446,6 +458,14 @@ impl Lane for Pipeline {
                 Phase::Asked
             };
         }
+    }
+
+    fn lacks_room(&self) -> bool {
+        self.link.lacks_room()
+    }
+
+    fn try_again(&mut self) {
+        self.link.try_again();
     }
 
     fn is_listening(&self) -> bool {

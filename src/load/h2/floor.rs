@@ -6,7 +6,7 @@ use crate::http::{Http2Request, Reference, Traffic};
 use crate::load::control::{Cancel, Progress};
 use crate::load::deadlines::Deadlines;
 use crate::load::dial::Dialer;
-use crate::load::job::Job;
+use crate::load::job::{Job, Secure};
 use crate::load::poller::Waker;
 use crate::load::recorder::Recorder;
 use crate::load::tickets::{Hand, Ticket};
@@ -53,6 +53,7 @@ pub(super) struct Floor {
     pub(super) references: Vec<Arc<Reference>>,
     pub(super) recorder: RefCell<Recorder>,
     pub(super) dialer: RefCell<Dialer>,
+    pub(super) secure: Option<Secure>,
     /// What all connections have sent and received, and how much of it before the phase.
     pub(super) traffic: Arc<Traffic>,
     traffic_before: Cell<(u64, u64)>,
@@ -88,7 +89,8 @@ impl Floor {
                 &duty.job.requests,
                 None,
             )),
-            dialer: RefCell::new(Dialer::new(duty.address, false)),
+            dialer: RefCell::new(Dialer::new(duty.target.address().clone(), false)),
+            secure: duty.target.secure().cloned(),
             traffic: Arc::default(),
             traffic_before: Cell::default(),
             allowed: Cell::new(None),

@@ -157,8 +157,8 @@ fn record(floor: &Floor, trip: &Trip, checker: &Checker, outcome: Result<(), Cau
         Err(Cause::Stopped) => recorder.unfinished(now - trip.begun),
         Err(cause) => {
             let (job, expect) = (&floor.job, &floor.references[0].expect);
-            let address = floor.dialer.borrow().address();
-            let explain = || cause.explain(job, expect, address);
+            let dialer = floor.dialer.borrow();
+            let explain = || cause.explain(job, expect, dialer.address());
             recorder.failure(cause.kind(), trip.written, now, explain);
         }
     }

@@ -5,6 +5,9 @@ use super::floor::Floor;
 use crate::http::{Answered, Body, Broken, Meter, Metered, settings};
 use crate::load::cause::Cause;
 use crate::load::dial::established;
+use crate::load::reach::{Duplex, secured};
+use crate::load::stream::TlsFault;
+use crate::spec::{Address, Http};
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{Connection, SendRequest};
 use hyper::rt::Executor;
@@ -14,13 +17,16 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 /// The first pause after a failed connect; it doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+
+/// Until a Unix-domain socket that had no room for a connection is tried again.
+const ROOM_PAUSE: Duration = Duration::from_millis(1);
 
 /// The streams of a connection whose server has not told its limit yet: none is opened before.
 const UNTOLD: usize = 0;
@@ -37,7 +43,7 @@ impl<F: Future + 'static> Executor<F> for Local {
     }
 }
 
-type Opening = Connection<TokioIo<Metered<TcpStream>>, Body, Local>;
+type Opening = Connection<TokioIo<Metered<Box<dyn Duplex>>>, Body, Local>;
 
 /// A connection that is there.
 pub(super) struct Live {
@@ -70,12 +76,13 @@ impl Live {
 }
 
 /// Why a connection could not be opened, for each lane that waits for it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 enum Refused {
     Errno(i32),
     Kind(io::ErrorKind),
     Timeout,
-    Handshake(Broken, Answered),
+    Tls(Arc<TlsFault>),
+    Preface(Broken, Answered),
     Stopped,
 }
 
@@ -93,7 +100,8 @@ impl From<Refused> for Cause {
             Refused::Errno(number) => Self::Connect(io::Error::from_raw_os_error(number)),
             Refused::Kind(kind) => Self::Connect(kind.into()),
             Refused::Timeout => Self::ConnectTimeout,
-            Refused::Handshake(broken, answered) => Self::Handshake(broken, answered),
+            Refused::Tls(fault) => Self::Handshake(fault),
+            Refused::Preface(broken, answered) => Self::Preface(broken, answered),
             Refused::Stopped => Self::Stopped,
         }
     }
@@ -243,13 +251,35 @@ impl Link {
     }
 }
 
-/// Connects, and waits until the server has told its settings.
-async fn agree(floor: &Floor, meter: &Arc<Meter>) -> Result<(SendRequest<Body>, Opening), Refused> {
-    let socket = floor.dialer.borrow_mut().begin()?;
+/// A connection without a word on it yet.
+async fn connected(floor: &Floor) -> io::Result<Box<dyn Duplex>> {
+    let socket = loop {
+        let begun = floor.dialer.borrow_mut().begin();
+        match begun {
+            // A Unix-domain socket has no room; over TCP the kernel waits by itself.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                tokio::time::sleep(ROOM_PAUSE).await;
+            }
+            begun => break begun?,
+        }
+    };
+    let unix = matches!(floor.dialer.borrow().address(), Address::Unix(_));
+    if unix {
+        return Ok(Box::new(UnixStream::from_std(socket.into())?));
+    }
     let stream = TcpStream::from_std(socket.into())?;
     stream.writable().await?;
     established(&stream)?;
-    let refused = |error: &hyper::Error| Refused::Handshake(Broken::of(error), meter.answered());
+    Ok(Box::new(stream))
+}
+
+/// Connects, and waits until the server has told its settings.
+async fn agree(floor: &Floor, meter: &Arc<Meter>) -> Result<(SendRequest<Body>, Opening), Refused> {
+    let stream = connected(floor).await?;
+    let stream = secured(floor.secure.as_ref(), stream, Http::Two)
+        .await
+        .map_err(|fault| Refused::Tls(Arc::new(fault)))?;
+    let refused = |error: &hyper::Error| Refused::Preface(Broken::of(error), meter.answered());
     let stream = TokioIo::new(Metered::new(stream, Arc::clone(meter)));
     let (sender, mut connection) = settings(Local, UNTOLD)
         .handshake(stream)
@@ -259,7 +289,7 @@ async fn agree(floor: &Floor, meter: &Arc<Meter>) -> Result<(SendRequest<Body>, 
         tokio::select! {
             ended = &mut connection => return Err(match ended {
                 Err(error) => refused(&error),
-                Ok(()) => Refused::Handshake(Broken::Closed, meter.answered()),
+                Ok(()) => Refused::Preface(Broken::Closed, meter.answered()),
             }),
             () = meter.arrived() => tokio::task::yield_now().await,
         }

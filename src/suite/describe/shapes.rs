@@ -55,7 +55,7 @@ pub(in crate::suite) const ADDRESS: &str = r"^[A-Za-z0-9.:-]+$";
 pub(in crate::suite) const SERVER_NAME: &str = ADDRESS;
 /// Where a server runs: scheme, host and port.
 pub(in crate::suite) const ORIGIN: &str =
-    r"^https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:\+?[0-9]+)?/?$";
+    r"^(https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:\+?[0-9]+)?/?|unix:/.+)$";
 
 /// What the keys of a table of names may be.
 pub(in crate::suite) fn names() -> Value {

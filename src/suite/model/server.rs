@@ -129,6 +129,8 @@ pub struct ServerKeys {
     pub port: Option<u16>,
     /// The address that it listens on.
     pub address: Option<String>,
+    /// The path of the Unix-domain socket that it listens on instead.
+    pub socket: Option<Template>,
     /// When it is ready.
     pub ready: ReadyKeys,
     /// How it is asked to end.

@@ -5,10 +5,11 @@ use super::request::merged;
 use crate::diagnostic::Diagnostic;
 use crate::suite::code;
 use crate::suite::model::{
-    Amount, Arrivals, At, Http, Load, LoadKeys, Mix, MixRequest, Pace, Stage, Tls,
+    Amount, Arrivals, At, File, Http, Load, LoadKeys, Mix, MixRequest, Pace, Stage, Tls,
 };
 use crate::suite::schema::{self, Opt};
 use crate::suite::written::{DurationText, Entries, Number, Quantity, Spanned};
+use crate::tls::{Trust, server_name};
 
 /// More connections than this are a mistyped number.
 const MOST_CONNECTIONS: u32 = 100_000;
@@ -132,7 +133,7 @@ impl Resolver {
     }
 
     /// A file of paths; each must be one that can be sent.
-    fn path_file(&mut self, path: Opt<String>) -> Option<At<crate::suite::model::File>> {
+    fn path_file(&mut self, path: Opt<String>) -> Option<At<File>> {
         let path = path?;
         let span = path.span();
         let file = self.file(path)?;
@@ -222,22 +223,14 @@ impl Resolver {
                 .help("take `insecure` out to have it checked"),
             );
         }
-        let ca = tls.ca.and_then(|ca| self.file(ca));
+        let ca = tls.ca.and_then(|ca| self.certificates(ca));
         if let Some(name) = &tls.server_name
-            && (name.get_ref().is_empty()
-                || !name
-                    .get_ref()
-                    .chars()
-                    .all(|c| c.is_ascii_alphanumeric() || "-.:".contains(c)))
+            && let Err(error) = server_name(name.get_ref())
         {
-            self.say(Diagnostic::error(
-                code::BAD_VALUE,
-                format!(
-                    "\"{}\" is not the name of a host",
-                    name.get_ref().escape_debug()
-                ),
-                name.span(),
-            ));
+            self.say(
+                Diagnostic::error(code::BAD_VALUE, error.to_string(), name.span())
+                    .help("write the name that stands in the server's certificate: \"localhost\""),
+            );
         }
         let tls = Tls {
             ca,
@@ -245,6 +238,29 @@ impl Resolver {
             insecure,
         };
         Some(At::new(tls, span))
+    }
+
+    /// A file with certificates, which are read once to see that there are any.
+    fn certificates(&mut self, ca: Spanned<String>) -> Option<File> {
+        let span = ca.span();
+        let file = self.file(ca)?;
+        let path = self.folder.join(&file.path);
+        let wrong = match std::fs::read(path) {
+            Ok(text) => match Trust::pem(&text) {
+                Ok(_) => return Some(file),
+                Err(error) => error.to_string(),
+            },
+            Err(error) => error.to_string(),
+        };
+        self.say(
+            Diagnostic::error(
+                code::BAD_VALUE,
+                format!("{} cannot be trusted: {wrong}", file.path),
+                span,
+            )
+            .help("`ca` is a PEM file with the certificate that signed the server's, or with the server's own"),
+        );
+        None
     }
 
     /// What makes a load an open loop: a rate, stages of rates, or the search for one.

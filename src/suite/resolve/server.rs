@@ -177,6 +177,9 @@ impl Resolver {
         processes: &Entries<schema::Process>,
     ) -> Option<At<String>> {
         let url = url?;
+        if let Some(path) = url.get_ref().strip_prefix("unix:") {
+            self.socket_path(path, url.span());
+        }
         if !is_origin(url.get_ref()) {
             self.say(
                 Diagnostic::error(
@@ -187,7 +190,7 @@ impl Resolver {
                     ),
                     url.span(),
                 )
-                .help("write \"http://127.0.0.1:8080\"; the path is a key of the load"),
+                .help("write \"http://127.0.0.1:8080\" or \"unix:/run/app.sock\"; the path of requests is a key of the load"),
             );
         }
         let host = url.get_ref().split("://").nth(1).unwrap_or_default();
@@ -271,6 +274,9 @@ impl Resolver {
 
 /// Whether a text is `http://host[:port]` or the same with `https`.
 fn is_origin(text: &str) -> bool {
+    if let Some(path) = text.strip_prefix("unix:") {
+        return path.starts_with('/') && path.len() > 1;
+    }
     let rest = text
         .strip_prefix("http://")
         .or_else(|| text.strip_prefix("https://"));

@@ -1,0 +1,45 @@
+//! A connection to the target for one request, waited for: what is asked before a load goes the way of the load.
+
+use super::dial::connect;
+use super::job::{Secure, Target};
+use super::stream::TlsFault;
+use super::verify::VerifyError;
+use crate::spec::{Address, Http};
+use std::sync::Arc;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::UnixStream;
+use tokio_rustls::TlsConnector;
+
+/// A stream of bytes in both directions.
+pub(super) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Duplex for S {}
+
+/// Connects to the target, and speaks TLS where the load does, to go on in this version of HTTP.
+pub(super) async fn reach(target: &Target, http: Http) -> Result<Box<dyn Duplex>, VerifyError> {
+    let address = target.address();
+    let refused = |error| VerifyError::Connect(address.clone(), error);
+    let stream: Box<dyn Duplex> = match address {
+        Address::Ip(ip) => Box::new(connect(*ip).await.map_err(refused)?),
+        Address::Unix(path) => Box::new(UnixStream::connect(path).await.map_err(refused)?),
+    };
+    secured(target.secure(), stream, http)
+        .await
+        .map_err(|fault| VerifyError::Tls(address.clone(), fault.to_string()))
+}
+
+/// Speaks TLS on a connection where that is asked for.
+pub(super) async fn secured(
+    secure: Option<&Secure>,
+    stream: Box<dyn Duplex>,
+    http: Http,
+) -> Result<Box<dyn Duplex>, TlsFault> {
+    let Some(secure) = secure else {
+        return Ok(stream);
+    };
+    let connector = TlsConnector::from(Arc::clone(&secure.config));
+    let shaken = connector.connect(secure.name.clone(), stream).await;
+    let stream = shaken.map_err(TlsFault::of)?;
+    TlsFault::unless_agreed(stream.get_ref().1, http)?;
+    Ok(Box::new(stream))
+}
