@@ -15,6 +15,7 @@ use super::recorder::Recorder;
 use super::request::Room;
 use super::schedule::Due;
 use super::stream::{Edges, Stream, TlsFault};
+use super::term::Pause;
 use super::urn::Urn;
 use crate::http::{Checker, Decoder, Ending, ProtocolError, Reference, Step};
 use rustix::io::Errno;
@@ -23,9 +24,6 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The first pause after a failed connect; it doubles up to [`LONGEST_PAUSE`].
-const FIRST_PAUSE: Duration = Duration::from_millis(10);
-const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 /// Reads after which the other connections of the thread have their turn.
 const MOST_READS: usize = 16;
 
@@ -101,7 +99,7 @@ pub(super) struct Connection {
     write_error: Option<Errno>,
     /// The size of the response where it lies whole in the buffer and is not known.
     fresh: Option<usize>,
-    pause: Duration,
+    pause: Pause,
 }
 
 impl Connection {
@@ -125,7 +123,7 @@ impl Connection {
             written: 0,
             write_error: None,
             fresh: None,
-            pause: FIRST_PAUSE,
+            pause: Pause::default(),
         }
     }
 
@@ -272,7 +270,7 @@ impl Connection {
             Ok(()) => {
                 let written = asking.written.unwrap_or(asking.begun);
                 recorder.success(written, asking.due, now, self.checker.body_bytes());
-                self.pause = FIRST_PAUSE;
+                self.pause = Pause::default();
             }
             Err(Cause::Stopped) => recorder.unfinished(now - asking.begun),
             Err(cause) => {
@@ -286,9 +284,7 @@ impl Connection {
     /// Pauses; a dead server must not make a busy loop. Gives for how long.
     pub(super) fn hold(&mut self) -> Duration {
         self.phase = Phase::Held;
-        let pause = self.pause;
-        self.pause = (pause * 2).min(LONGEST_PAUSE);
-        pause
+        self.pause.next()
     }
 
     /// The pause is over.

@@ -24,6 +24,7 @@ mod request;
 mod schedule;
 mod share;
 mod stream;
+mod term;
 mod tickets;
 mod tls;
 mod urn;

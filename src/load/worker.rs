@@ -2,6 +2,8 @@
 //! response checked and its next request written in the same turn. The engine tells the phases; the thread tells when all
 //! its connections rest.
 
+mod due;
+
 use super::cause::Cause;
 use super::connection::{Connection, Phase, Pipeline, Shared};
 use super::control::{Cancel, Progress};
@@ -10,29 +12,26 @@ use super::dial::Dialer;
 use super::job::{Job, Target};
 use super::known::Known;
 use super::lane::Lane;
-use super::open::{Open, Taken, exactly};
+use super::open::{Open, exactly};
 use super::paced::Paced;
 use super::poller::{Poller, Waker};
 use super::recorder::Recorder;
 use super::request::mix;
 use super::schedule::Schedule;
 use super::stream::CIPHERTEXT;
-use super::tickets::{Hand, Ticket, Tickets};
+use super::term::{OPENING, Term};
+use super::tickets::{Ticket, Tickets};
 use super::urn::Urn;
 use crate::http::Reference;
-use rustix::thread::set_current_timer_slack;
 use rustix::time::{ClockId, clock_gettime};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::{Duration, Instant};
 
 /// Bytes that are read at once; one buffer serves all connections of a thread.
 const READ_BUFFER: usize = 64 * 1024;
-/// Connections that a thread opens at the same time, so that a short accept queue does not overflow.
-const OPENING: usize = 32;
 /// Requests of one connection after which the others of the thread have their turn.
 const MOST_TURNS: usize = 64;
 /// Until a Unix-domain socket that had no room for a connection is tried again.
@@ -102,14 +101,11 @@ struct Worker<L> {
     /// The next connection that is to be opened before the load, and how many are being opened.
     unopened: usize,
     opening: usize,
-    /// Until when requests are begun; none counts tickets.
-    until: Option<Instant>,
-    hand: Option<Hand>,
+    term: Term,
     /// Of an open loop.
     open: Option<Open>,
     /// Connections that have not yet done what they were ordered.
     busy: usize,
-    stopped: bool,
     cpu_before: Duration,
     progress: Arc<Progress>,
     cancel: Cancel,
@@ -160,13 +156,11 @@ impl<L: Lane> Worker<L> {
             hungry: Vec::new(),
             unopened: 0,
             opening: 0,
-            until: None,
-            hand: duty.tickets.map(Hand::new),
+            term: Term::new(duty.tickets),
             open: duty
                 .schedule
                 .map(|(schedule, threads)| Open::new(schedule, duty.thread, threads)),
             busy: duty.connections,
-            stopped: false,
             cpu_before: Duration::ZERO,
             progress: duty.progress,
             cancel: duty.cancel,
@@ -177,10 +171,10 @@ impl<L: Lane> Worker<L> {
     }
 
     fn live(&mut self) -> Result<(), String> {
-        self.heed();
         if self.open.is_some() {
             self.need_no_connections_yet()?;
         }
+        self.heed();
         self.open_more();
         loop {
             while self.busy == 0 {
@@ -223,7 +217,7 @@ impl<L: Lane> Worker<L> {
         let due = self
             .open
             .as_ref()
-            .and_then(|open| open.next_look(self.until));
+            .and_then(|open| open.next_look(self.term.until));
         self.deadlines
             .next()
             .into_iter()
@@ -246,10 +240,10 @@ impl<L: Lane> Worker<L> {
 
     /// Looks whether the load was stopped; if so, everything is broken off.
     fn heed(&mut self) {
-        if self.stopped || !self.cancel.is_cancelled() {
+        if self.term.stopped || !self.cancel.is_cancelled() {
             return;
         }
-        self.stopped = true;
+        self.term.stopped = true;
         self.holds.clear();
         // What is not being opened yet won't be.
         for _ in self.unopened..self.connections.len() {
@@ -296,75 +290,6 @@ impl<L: Lane> Worker<L> {
         }
     }
 
-    /// In an open loop connections are opened when a request needs one.
-    fn need_no_connections_yet(&mut self) -> Result<(), String> {
-        // A thread waits as exactly as the kernel can.
-        set_current_timer_slack(NonZeroU64::new(1))
-            .map_err(|error| format!("a generator thread can't wait exactly: {error}"))?;
-        self.unopened = self.connections.len();
-        self.busy = 0;
-        self.tell(Event::Rest);
-        Ok(())
-    }
-
-    /// Sends the requests of an open loop that are due and for which there are connections.
-    fn send_what_is_due(&mut self) {
-        loop {
-            let now = Instant::now();
-            let Some(open) = &mut self.open else {
-                return;
-            };
-            // What is due before the end and has a connection is sent, also where this thread is late.
-            let taken = if self.stopped {
-                None
-            } else {
-                open.take_both(now)
-            };
-            if let Some((index, taken)) = taken {
-                self.ask(index, now, Some(taken));
-                self.go_on(index);
-                continue;
-            }
-            if self.stopped || !open.goes_on(now, self.until) {
-                self.close_schedule();
-            }
-            return;
-        }
-    }
-
-    /// Sends no more of an open loop's requests: what is left is unsent, and what has nothing to do rests.
-    fn close_schedule(&mut self) {
-        let Some(open) = self.open.as_mut().filter(|open| open.is_under_way()) else {
-            return;
-        };
-        let now = self.stopped.then(Instant::now);
-        let free = open.end(self.shared.recorder.paced(), now);
-        if self.shared.recorder.is_measuring() {
-            self.tell(Event::AllBegun);
-        }
-        // They would have gone on until the end, however late this thread has seen it.
-        let end = self.until.unwrap_or_else(Instant::now);
-        for _ in free {
-            self.close_account(end);
-            self.rest();
-        }
-    }
-
-    fn ask(&mut self, index: usize, now: Instant, taken: Option<Taken>) {
-        let recorder = &mut self.shared.recorder;
-        recorder.begin();
-        if let (Some(Taken { due, waited }), Some(paced)) = (taken, recorder.paced()) {
-            if waited {
-                paced.sent_from_queue(due);
-            } else {
-                paced.sent_in_time(due, now.saturating_duration_since(due.at));
-            }
-        }
-        self.deadlines.begin(index, now);
-        let due = taken.map(|taken| taken.due);
-        self.connections[index].ask(now, due, &mut self.shared);
-    }
-
     /// Opens connections before they are needed, some at a time. A failure shows again, and counts, at the first request.
     fn open_more(&mut self) {
         while self.opening < OPENING && self.unopened < self.connections.len() {
@@ -386,13 +311,13 @@ impl<L: Lane> Worker<L> {
         let now = Instant::now();
         match order {
             Order::WarmUp(until) => {
-                self.until = Some(until);
+                self.term.until = Some(until);
                 if let Some(open) = &mut self.open {
                     open.warm_up(now, until, self.connections.len());
                 }
             }
             Order::Measure(start, until) => {
-                self.until = until;
+                self.term.until = until;
                 self.cpu_before = cpu_time();
                 self.shared.recorder.measure(start);
                 if let Some(open) = &mut self.open {
@@ -414,7 +339,7 @@ impl<L: Lane> Worker<L> {
 
     /// Looks once more at all connections before they are closed.
     fn part(&mut self) -> Result<(), String> {
-        if self.stopped {
+        if self.term.stopped {
             return Ok(());
         }
         let until = Instant::now() + SURPLUS_GRACE;
@@ -423,14 +348,14 @@ impl<L: Lane> Worker<L> {
                 connection.look(&mut self.shared);
             }
         }
-        while !self.stopped
+        while !self.term.stopped
             && self.connections.iter().any(L::is_listening)
             && Instant::now() < until
         {
             let seen = self.wait(Some(until))?;
             for event in 0..seen {
                 let Some(seen) = self.shared.poller.seen(event) else {
-                    self.stopped |= self.cancel.is_cancelled();
+                    self.term.stopped |= self.cancel.is_cancelled();
                     continue;
                 };
                 let connection = &mut self.connections[Connection::index_of(seen.token)];
@@ -487,11 +412,9 @@ impl<L: Lane> Worker<L> {
         self.connections[index].record(outcome, now, &mut self.shared);
         let (ok, errors) = self.shared.recorder.tally();
         self.progress.store(self.thread, ok, errors);
-        if unconnected && !self.stopped {
+        if unconnected && !self.term.stopped {
             let pause = self.connections[index].hold();
-            let end = self
-                .until
-                .map_or(now + pause, |until| (now + pause).min(until.max(now)));
+            let end = self.term.pause_end(now, pause);
             self.holds.push(Reverse((end, index)));
             return false;
         }
@@ -518,17 +441,8 @@ impl<L: Lane> Worker<L> {
     /// Begins the next request at `now`, or as many as the connection has room for, where there are any. Without one the
     /// connection rests.
     fn begin(&mut self, index: usize, now: Instant) -> bool {
-        if let Some(open) = &mut self.open
-            && !self.stopped
-            && open.goes_on(now, self.until)
-        {
-            let taken = open.take(now);
-            if taken.is_none() {
-                open.rest(index);
-                return false;
-            }
-            self.ask(index, now, taken);
-            return true;
+        if self.is_paced(now) {
+            return self.begin_due(index, now);
         }
         while self.open.is_none() && self.connections[index].has_room() && self.may_begin(now) {
             self.shared.recorder.begin();
@@ -544,13 +458,7 @@ impl<L: Lane> Worker<L> {
     }
 
     fn may_begin(&mut self, now: Instant) -> bool {
-        if self.stopped {
-            return false;
-        }
-        if let Some(until) = self.until {
-            return now < until;
-        }
-        let ticket = self.hand.as_mut().map_or(Ticket::None, Hand::take);
+        let ticket = self.term.next(now);
         if ticket == Ticket::Last {
             self.tell(Event::AllBegun);
         }
@@ -558,12 +466,7 @@ impl<L: Lane> Worker<L> {
     }
 
     fn close_account(&mut self, last_end: Instant) {
-        // A connection that was stopped was busy until now, one that held back until the deadline.
-        let end = if self.stopped {
-            Instant::now()
-        } else {
-            self.until.map_or(last_end, |until| until.max(last_end))
-        };
+        let end = self.term.account_end(last_end);
         self.shared.recorder.rest(end);
     }
 

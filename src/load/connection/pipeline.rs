@@ -16,6 +16,7 @@ use crate::load::poller::Seen;
 use crate::load::request::Room;
 use crate::load::schedule::Due;
 use crate::load::stream::Stream;
+use crate::load::term::Pause;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -429,7 +430,7 @@ impl Lane for Pipeline {
             Ok(()) => {
                 let written = ahead.written.unwrap_or(ahead.begun);
                 recorder.success(written, None, now, link.checker.body_bytes());
-                link.pause = super::FIRST_PAUSE;
+                link.pause = Pause::default();
             }
             Err(Cause::Stopped) => recorder.unfinished(now - ahead.begun),
             Err(cause) => {

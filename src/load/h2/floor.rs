@@ -9,7 +9,8 @@ use crate::load::dial::Dialer;
 use crate::load::job::{Job, Secure};
 use crate::load::poller::Waker;
 use crate::load::recorder::Recorder;
-use crate::load::tickets::{Hand, Ticket};
+use crate::load::term::Term;
+use crate::load::tickets::Ticket;
 use crate::load::worker::{Duty, Event, Order, cpu_time};
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -65,11 +66,9 @@ pub(super) struct Floor {
     deadlines: RefCell<Deadlines>,
     /// Links that nobody has begun to open yet, before the load.
     unopened: Cell<usize>,
-    until: Cell<Option<Instant>>,
-    hand: RefCell<Option<Hand>>,
+    term: RefCell<Term>,
     /// Lanes (before the load, links) that have not yet done what they were ordered.
     busy: Cell<usize>,
-    stopped: Cell<bool>,
     cpu_before: Cell<Duration>,
     thread: usize,
     progress: Arc<Progress>,
@@ -98,10 +97,8 @@ impl Floor {
             signals,
             deadlines: RefCell::new(Deadlines::new(lanes, duty.job.timeout)),
             unopened: Cell::new(0),
-            until: Cell::new(None),
-            hand: RefCell::new(duty.tickets.map(Hand::new)),
+            term: RefCell::new(Term::new(duty.tickets)),
             busy: Cell::new(duty.connections),
-            stopped: Cell::new(false),
             cpu_before: Cell::new(Duration::ZERO),
             thread: duty.thread,
             progress: duty.progress,
@@ -120,7 +117,7 @@ impl Floor {
     }
 
     pub(super) fn is_stopped(&self) -> bool {
-        self.stopped.get()
+        self.term.borrow().stopped
     }
 
     /// When something has to be done though nothing happens. A request that is begun later ends later than this.
@@ -152,9 +149,9 @@ impl Floor {
     /// Enters a phase.
     pub(super) fn obey(self: &Rc<Self>, order: Order) {
         match order {
-            Order::WarmUp(until) => self.until.set(Some(until)),
+            Order::WarmUp(until) => self.term.borrow_mut().until = Some(until),
             Order::Measure(start, until) => {
-                self.until.set(until);
+                self.term.borrow_mut().until = until;
                 self.cpu_before.set(cpu_time());
                 self.traffic_before.set(self.traffic.bytes());
                 self.recorder.borrow_mut().measure(start);
@@ -174,7 +171,7 @@ impl Floor {
         if self.is_stopped() || !self.cancel.is_cancelled() {
             return;
         }
-        self.stopped.set(true);
+        self.term.borrow_mut().stopped = true;
         // What is not being opened yet won't be.
         for _ in self.unopened.get()..self.links.len() {
             self.rest();
@@ -207,14 +204,7 @@ impl Floor {
     }
 
     fn may_begin(&self, now: Instant) -> bool {
-        if self.is_stopped() {
-            return false;
-        }
-        if let Some(until) = self.until.get() {
-            return now < until;
-        }
-        let mut hand = self.hand.borrow_mut();
-        let ticket = hand.as_mut().map_or(Ticket::None, Hand::take);
+        let ticket = self.term.borrow_mut().next(now);
         if ticket == Ticket::Last {
             self.tell(Event::AllBegun);
         }
@@ -257,10 +247,7 @@ impl Floor {
 
     /// Pauses after a failed connect, but not beyond the phase.
     pub(super) async fn hold(&self, lane: usize, now: Instant, pause: Duration) {
-        let end = self
-            .until
-            .get()
-            .map_or(now + pause, |until| (now + pause).min(until.max(now)));
+        let end = self.term.borrow().pause_end(now, pause);
         let _ = self
             .attend(lane, tokio::time::sleep_until(end.into()))
             .await;
@@ -268,14 +255,7 @@ impl Floor {
 
     /// A lane has no other request.
     pub(super) fn leave(&self, last_end: Instant) {
-        // A lane that was stopped was busy until now, one that held back until the deadline.
-        let end = if self.is_stopped() {
-            Instant::now()
-        } else {
-            self.until
-                .get()
-                .map_or(last_end, |until| until.max(last_end))
-        };
+        let end = self.term.borrow().account_end(last_end);
         self.recorder.borrow_mut().rest(end);
         self.rest();
     }

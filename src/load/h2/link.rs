@@ -7,6 +7,7 @@ use crate::load::cause::Cause;
 use crate::load::dial::established;
 use crate::load::reach::{Duplex, secured};
 use crate::load::stream::TlsFault;
+use crate::load::term::Pause;
 use crate::spec::{Address, Http};
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{Connection, SendRequest};
@@ -20,10 +21,6 @@ use std::time::{Duration, Instant};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
-
-/// The first pause after a failed connect; it doubles up to [`LONGEST_PAUSE`].
-const FIRST_PAUSE: Duration = Duration::from_millis(10);
-const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 
 /// Until a Unix-domain socket that had no room for a connection is tried again.
 const ROOM_PAUSE: Duration = Duration::from_millis(1);
@@ -142,7 +139,7 @@ enum State {
 pub(super) struct Link {
     state: RefCell<State>,
     opened: Cell<bool>,
-    pause: Cell<Duration>,
+    pause: Cell<Pause>,
 }
 
 impl Default for Link {
@@ -150,7 +147,7 @@ impl Default for Link {
         Self {
             state: RefCell::new(State::Closed),
             opened: Cell::new(false),
-            pause: Cell::new(FIRST_PAUSE),
+            pause: Cell::default(),
         }
     }
 }
@@ -204,9 +201,10 @@ impl Link {
 
     /// How long to pause after a failed connect; a dead server must not make a busy loop.
     pub(super) fn pause(&self) -> Duration {
-        let pause = self.pause.get();
-        self.pause.set((pause * 2).min(LONGEST_PAUSE));
-        pause
+        let mut pause = self.pause.get();
+        let next = pause.next();
+        self.pause.set(pause);
+        next
     }
 
     /// Gives up what is being opened.
@@ -242,7 +240,7 @@ impl Link {
         let took = since.elapsed();
         let replaces = self.opened.replace(true);
         floor.recorder.borrow_mut().connected(took, replaces, false);
-        self.pause.set(FIRST_PAUSE);
+        self.pause.take();
         Ok(Rc::new(Live {
             sender: RefCell::new(sender),
             meter,

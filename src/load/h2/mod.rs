@@ -8,6 +8,7 @@ mod link;
 
 use super::poller::Waker;
 use super::recorder::Recorder;
+use super::term::OPENING;
 use super::worker::{Duty, Order};
 use floor::Floor;
 use std::rc::Rc;
@@ -15,8 +16,6 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 use tokio::task::LocalSet;
 
-/// Connections that a thread opens at the same time, so that a short accept queue does not overflow.
-const OPENING: usize = 32;
 /// How long the connections of a thread have to say that they end.
 const PARTING: Duration = Duration::from_millis(50);
 
