@@ -709,7 +709,7 @@ with_request_keys! {
         #[schemars(extend("default" = "uniform", "enum" = ["uniform", "poisson"]))]
         pub(super) arrivals: Opt<String>,
         /// Rates one after the other, instead of `rate` and `duration`.
-        #[schemars(extend("examples" = [[{"rate": 500, "duration": "30s"}, {"rate": 2000, "duration": "60s", "ramp": true}]]))]
+        #[schemars(extend("examples" = [[{"rate": 500, "duration": "30s"}, {"rate": 2000, "duration": "60s", "ramp": true}]], "minItems" = 1))]
         pub(super) stages: Opt<Vec<Spanned<Stage>>>,
         /// Finds the highest rate at which these metrics stay below their limits.
         #[schemars(extend("examples" = [{"latency_p99": "50ms", "errors": "0.1%"}]))]
