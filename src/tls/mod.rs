@@ -12,8 +12,8 @@ use rustls::client::Resumption;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::ServerName;
 use rustls::{
-    AlertDescription, ClientConfig, ClientConnection, ConfigBuilder, Error, InvalidMessage,
-    WantsVerifier,
+    AlertDescription, CertificateError, ClientConfig, ClientConnection, ConfigBuilder, Error,
+    InvalidMessage, WantsVerifier,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -77,6 +77,12 @@ pub fn explain(error: &Error) -> String {
         }
         Error::AlertReceived(AlertDescription::NoApplicationProtocol) => {
             "the server does not speak the version of HTTP that it was offered (ALPN)".to_owned()
+        }
+        Error::InvalidCertificate(CertificateError::UnknownIssuer) => format!(
+            "{error}: no certificate that is trusted has signed it; name the one that has (`tls.ca`, or --cacert)"
+        ),
+        error if verifier::shows_a_signer(error) => {
+            "the server's certificate is one that signs others, and is not itself trusted; name it (`tls.ca`, or --cacert)".to_owned()
         }
         _ => error.to_string(),
     }

@@ -27,7 +27,7 @@ impl Known {
 
 /// Whether all that is wrong is that the server shows a certificate that could sign others. webpki looks at the time
 /// before that, so such a certificate is in force.
-fn shows_a_signer(error: &Error) -> bool {
+pub(super) fn shows_a_signer(error: &Error) -> bool {
     let Error::InvalidCertificate(CertificateError::Other(OtherError(inner))) = error else {
         return false;
     };
