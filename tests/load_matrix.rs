@@ -972,3 +972,43 @@ fn the_laws_hold_with_several_in_flight() {
     spec.pipelining = 1;
     assert!(validity(&load, &spec, 0.001)[0].contains("Little"));
 }
+
+#[test]
+fn a_server_that_takes_no_more_connections_is_not_waited_for_with_each_of_them() {
+    // It answers on one connection, and leaves all others to its accept queue, which is short.
+    let listener = rustix::net::socket(
+        rustix::net::AddressFamily::INET,
+        rustix::net::SocketType::STREAM,
+        None,
+    )
+    .unwrap();
+    rustix::net::bind(&listener, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+    rustix::net::listen(&listener, 4).unwrap();
+    let listener = TcpListener::from(listener);
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 1024]);
+        let _ = stream.write_all(OK);
+        // The queue lives as long as the test.
+        thread::park();
+        drop(listener);
+    });
+    let spec = LoadSpec {
+        connections: 3200,
+        amount: Amount::Requests(3200),
+        timeout: Duration::from_millis(200),
+        ..LoadSpec::default()
+    };
+    let began = std::time::Instant::now();
+    let control = Control::new(1, Cancel::new(), |_, _| {});
+    let load = load_with(address, &spec, &control);
+    assert_eq!(load.counts.errors(), 3200);
+    assert!(load.errors[&ErrorKind::ConnectTimeout] > 3000, "{load:?}");
+    // 32 at a time would have been 100 times 200 ms before the load had begun.
+    assert!(
+        began.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        began.elapsed()
+    );
+}

@@ -2,6 +2,7 @@
 
 use super::exit::Exit;
 use super::terminal::{say_error, say_line};
+use crate::host;
 use crate::serve::{self, Options, ServeError};
 use crate::units::{parse_bytes, parse_duration};
 use clap::Args;
@@ -97,6 +98,10 @@ pub(super) fn main(arguments: &ServeArgs) -> Exit {
             return Exit::Usage;
         }
     };
+    // A server of many connections needs as many descriptors as it may have; with fewer it serves as well.
+    if let Some(most) = host::nofile().hard {
+        let _ = host::raise_nofile(most);
+    }
     let served = if arguments.worker {
         serve::run_worker(&options)
     } else {

@@ -245,11 +245,7 @@ impl<L: Lane> Worker<L> {
         }
         self.term.stopped = true;
         self.holds.clear();
-        // What is not being opened yet won't be.
-        for _ in self.unopened..self.connections.len() {
-            self.rest();
-        }
-        self.unopened = self.connections.len();
+        self.open_no_more();
         for index in 0..self.connections.len() {
             match self.connections[index].phase() {
                 Phase::Idle => {}
@@ -303,6 +299,14 @@ impl<L: Lane> Worker<L> {
                 self.rest();
             }
         }
+    }
+
+    /// What is not being opened yet before the load won't be.
+    fn open_no_more(&mut self) {
+        for _ in self.unopened..self.connections.len() {
+            self.rest();
+        }
+        self.unopened = self.connections.len();
     }
 
     /// Enters a phase.
@@ -404,6 +408,10 @@ impl<L: Lane> Worker<L> {
         if !self.connections[index].is_asked() {
             self.opening -= 1;
             self.rest();
+            if matches!(outcome, Err(Cause::ConnectTimeout)) {
+                // Nobody takes them. To wait so long for each would take for ever.
+                self.open_no_more();
+            }
             self.open_more();
             return false;
         }

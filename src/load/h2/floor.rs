@@ -3,6 +3,7 @@
 use super::lane;
 use super::link::Link;
 use crate::http::{Http2Request, Reference, Traffic};
+use crate::load::cause::Cause;
 use crate::load::control::{Cancel, Progress};
 use crate::load::deadlines::Deadlines;
 use crate::load::dial::Dialer;
@@ -140,10 +141,22 @@ impl Floor {
         let floor = Rc::clone(self);
         tokio::task::spawn_local(async move {
             // Of those that are stopped nothing is counted that was not counted before.
-            let _ = attempt.outcome().await;
+            let outcome = attempt.outcome().await;
             floor.rest();
+            if matches!(outcome, Err(Cause::ConnectTimeout)) {
+                // Nobody takes them. To wait so long for each would take for ever.
+                floor.open_no_more();
+            }
             floor.open_next();
         });
+    }
+
+    /// What is not being opened yet before the load won't be.
+    fn open_no_more(&self) {
+        for _ in self.unopened.get()..self.links.len() {
+            self.rest();
+        }
+        self.unopened.set(self.links.len());
     }
 
     /// Enters a phase.
@@ -172,11 +185,7 @@ impl Floor {
             return;
         }
         self.term.borrow_mut().stopped = true;
-        // What is not being opened yet won't be.
-        for _ in self.unopened.get()..self.links.len() {
-            self.rest();
-        }
-        self.unopened.set(self.links.len());
+        self.open_no_more();
         for link in &self.links {
             link.stop();
         }
