@@ -59,7 +59,8 @@ fn a_server_of_http_1_is_not_ready_for_http_2() {
         .exits(1);
     let (_, reason, _) = outcome.failed("old", Step::Ready);
     assert!(
-        reason.contains("the server does not speak HTTP/2: it answers in HTTP/1"),
+        // The answer in HTTP/1 is lost where the server's reset is faster.
+        reason.contains("the server does not speak HTTP/2"),
         "{reason}"
     );
 }
