@@ -11,7 +11,7 @@ mod rows;
 
 use hotlap::load::{Cancel, Control, Job, LoadPhase, Target, TargetError, run, verify};
 use hotlap::record::{ErrorKind, Load};
-use hotlap::spec::{Amount, Expect, Fill, LoadSpec, MixRequest, Request, Text};
+use hotlap::spec::{Address, Amount, Expect, Fill, LoadSpec, MixRequest, Request, Text};
 use hotlap::stats::validity;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -1011,4 +1011,40 @@ fn a_server_that_takes_no_more_connections_is_not_waited_for_with_each_of_them()
         "{:?}",
         began.elapsed()
     );
+}
+
+#[test]
+fn a_socket_that_is_gone_before_the_load_fails_its_requests_and_can_be_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let answers = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 1024]);
+        let _ = stream.write_all(OK);
+    });
+    let target = Target::new(Address::Unix(path.clone()), "localhost", false).unwrap();
+    let spec = LoadSpec {
+        connections: 4,
+        amount: Amount::Requests(20),
+        ..LoadSpec::default()
+    };
+    let job = Job::new(&spec, &Fill::default(), &target).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let verified = runtime.block_on(verify(&job, &target)).unwrap();
+    answers.join().unwrap();
+    std::fs::remove_file(&path).unwrap();
+    for stopped in [false, true] {
+        let cancel = Cancel::new();
+        if stopped {
+            cancel.cancel();
+        }
+        let control = Control::new(1, cancel, |_, _| {});
+        let load = run(&job, &verified, &target, &control).unwrap();
+        load.counts.check().unwrap();
+        assert_eq!(load.counts.errors(), if stopped { 0 } else { 20 });
+    }
 }

@@ -328,17 +328,20 @@ impl Connection {
     }
 
     fn open(&mut self, since: Instant, shared: &mut Shared) -> Result<(), Cause> {
-        self.phase = Phase::Opening(since);
         let socket = match shared.dialer.begin() {
             Ok(socket) => socket,
             // No connection over TCP is refused so: the kernel waits by itself.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.phase = Phase::Opening(since);
+                return Ok(());
+            }
             Err(error) => return Err(Cause::Connect(error)),
         };
         (self.readable, self.writable, self.ended) = (false, false, false);
         let added = shared.poller.add(&socket, self.token());
         added.map_err(Cause::Connect)?;
         self.socket = Some(Stream::new(socket, shared.secure.as_ref())?);
+        self.phase = Phase::Opening(since);
         Ok(())
     }
 

@@ -772,7 +772,7 @@ pub(super) struct Stage {
 #[serde(deny_unknown_fields)]
 #[schemars(title = "tls")]
 pub(super) struct Tls {
-    /// The certificate that signed the server's, or the server's own: a PEM file relative to the suite's folder. Default: the machine's.
+    /// The certificate that signed the server's, or the server's own where it signed itself: a PEM file relative to the suite's folder. Default: the machine's.
     #[schemars(example = &"tls/ca.pem")]
     pub(super) ca: Opt<String>,
     /// The name that the certificate must have. Default: the address.

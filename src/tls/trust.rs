@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub enum Trust {
     /// Those that the certificates of this machine have signed.
     Machine,
-    /// Those that one of these has signed, and these themselves.
+    /// Those that one of these has signed, and of these those that signed themselves.
     Only(Arc<Vec<CertificateDer<'static>>>),
     /// All; nothing is checked.
     Any,

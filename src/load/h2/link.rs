@@ -227,9 +227,16 @@ impl Link {
     async fn reach(&self, floor: &Floor) -> Result<Rc<Live>, Refused> {
         let since = Instant::now();
         let meter = Arc::new(Meter::within(Arc::clone(&floor.traffic)));
-        let opened = agree(floor, &meter);
+        let shaking = Cell::new(false);
+        let opened = agree(floor, &meter, &shaking);
         let opened = tokio::time::timeout(floor.job.timeout, opened).await;
-        let (sender, connection) = opened.map_err(|_| Refused::Timeout)??;
+        let (sender, connection) = opened.map_err(|_| {
+            if shaking.get() {
+                Refused::Tls(Arc::new(TlsFault::Late))
+            } else {
+                Refused::Timeout
+            }
+        })??;
         let most = connection.current_max_send_streams();
         let fewest = floor.allowed.get().map_or(most, |before| before.min(most));
         floor.allowed.set(Some(fewest));
@@ -272,11 +279,18 @@ async fn connected(floor: &Floor) -> io::Result<Box<dyn Duplex>> {
 }
 
 /// Connects, and waits until the server has told its settings.
-async fn agree(floor: &Floor, meter: &Arc<Meter>) -> Result<(SendRequest<Body>, Opening), Refused> {
+/// `shaking` is true while TLS is being agreed on.
+async fn agree(
+    floor: &Floor,
+    meter: &Arc<Meter>,
+    shaking: &Cell<bool>,
+) -> Result<(SendRequest<Body>, Opening), Refused> {
     let stream = connected(floor).await?;
+    shaking.set(floor.secure.is_some());
     let stream = secured(floor.secure.as_ref(), stream, Http::Two)
         .await
         .map_err(|fault| Refused::Tls(Arc::new(fault)))?;
+    shaking.set(false);
     let refused = |error: &hyper::Error| Refused::Preface(Broken::of(error), meter.answered());
     let stream = TokioIo::new(Metered::new(stream, Arc::clone(meter)));
     let (sender, mut connection) = settings(Local, UNTOLD)

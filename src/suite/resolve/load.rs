@@ -258,7 +258,7 @@ impl Resolver {
                 format!("{} cannot be trusted: {wrong}", file.path),
                 span,
             )
-            .help("`ca` is a PEM file with the certificate that signed the server's, or with the server's own"),
+            .help("`ca` is a PEM file with the certificate that signed the server's, or with the server's own where it signed itself"),
         );
         None
     }
