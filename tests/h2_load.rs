@@ -512,6 +512,22 @@ fn a_connection_that_breaks_fails_what_is_on_it() {
 }
 
 #[test]
+fn a_request_that_must_not_come_twice_fails_with_its_connection() {
+    let server = Server::start(|seen| (seen.on_connection <= 10).then(|| ok(seen.stream)));
+    let mut spec = LoadSpec {
+        connections: 1,
+        streams: 1,
+        ..requests(100)
+    };
+    spec.request.method = "POST".to_owned();
+    let load = load(&server, &spec);
+    // Each connection answers ten and drops one.
+    assert_eq!(load.connections.retried, 0, "{load:?}");
+    assert_eq!(load.counts.errors(), 9, "{load:?}");
+    assert_eq!(load.counts.succeeded, 91);
+}
+
+#[test]
 fn fewer_streams_than_asked_for_are_enough() {
     // MAX_CONCURRENT_STREAMS is 1.
     let server = Server::with(&[(3, 1)], |seen| Some(ok(seen.stream)));

@@ -1048,3 +1048,49 @@ fn a_socket_that_is_gone_before_the_load_fails_its_requests_and_can_be_stopped()
         assert_eq!(load.counts.errors(), if stopped { 0 } else { 20 });
     }
 }
+
+/// Reads every fifth request of a connection, and closes without a word.
+fn forgetful() -> (Server, Arc<AtomicU64>) {
+    let dropped = Arc::<AtomicU64>::default();
+    let counts = Arc::clone(&dropped);
+    let server = Server::start(move |number, stream| {
+        if number > 1 && number.is_multiple_of(5) {
+            counts.fetch_add(1, Ordering::Relaxed);
+            return false;
+        }
+        stream.write_all(OK).is_ok()
+    });
+    (server, dropped)
+}
+
+#[test]
+fn a_request_that_must_not_come_twice_fails_where_its_answer_never_came() {
+    for pipelining in [1, 3] {
+        for (method, again) in [
+            ("GET", true),
+            ("PUT", true),
+            ("POST", false),
+            ("PATCH", false),
+        ] {
+            let (server, dropped) = forgetful();
+            let mut spec = ahead(100, pipelining);
+            spec.connections = 1;
+            spec.request.method = method.to_owned();
+            let load = load_with(
+                server.address,
+                &spec,
+                &Control::new(1, Cancel::new(), |_, _| {}),
+            );
+            let dropped = dropped.load(Ordering::Relaxed);
+            assert!(dropped >= 10, "{dropped}");
+            if again {
+                all_succeed(&load, 100);
+                assert!(load.connections.retried >= dropped, "{method}: {load:?}");
+            } else {
+                // Those that were sent behind it went down with it.
+                assert!(load.counts.errors() >= dropped, "{method}: {load:?}");
+                assert_eq!(load.connections.retried, 0, "{method}: {load:?}");
+            }
+        }
+    }
+}

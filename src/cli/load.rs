@@ -58,6 +58,8 @@ Keys of --json (times in nanoseconds, null where too few requests tell):
                        queued (waited for a connection), late (sent more than
                        1 ms late by the generator), lag_p50_ns, lag_p99_ns,
                        service_p50_ns, service_p99_ns, sustained
+  unix_socket          null, or the socket that was connected to
+  certificate_checked  null without TLS; false with --insecure
   histogram            successes by latency: up_to_ns, count of each bucket
   per_second           successes in each second, those of the drain in none; the
                        last may be a part of one
@@ -67,7 +69,9 @@ Keys of --json (times in nanoseconds, null where too few requests tell):
   http2                null, or streams, and streams_allowed by the server
   connect_ns           count, mean, p50, max of all connections opened
   reconnects           connections opened anew during the load
-  retried              requests sent once more, since an idle connection had closed
+  retried              requests sent once more, since the server had closed their
+                       connection without a word; never one such as a POST that
+                       may have been read
   limited              null, or why the generator was the limit, so that
                        requests_per_second is a lower bound: by (cpu, idle, late), why
   invalid              why the figures contradict each other; mostly empty
@@ -206,7 +210,8 @@ fn verified(
 
 /// Prints what was found; the exit code says how it went.
 fn tell(arguments: &LoadArgs, url: &Url, spec: &LoadSpec, load: &Load, interrupted: bool) -> Exit {
-    let summary = Summary::of(&url.shown(), spec, load, interrupted);
+    let mut summary = Summary::of(&url.shown(), spec, load, interrupted);
+    summary.route = arguments.way.route(url);
     if arguments.output.json {
         print(&summary.json());
     } else {

@@ -19,7 +19,6 @@ use super::term::Pause;
 use super::urn::Urn;
 use crate::http::{Checker, Decoder, Ending, ProtocolError, Reference, Step};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, recv};
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -394,15 +393,17 @@ impl Connection {
         self.phase = Phase::InFlight;
     }
 
-    /// Tries once more where an idle connection turned out to be closed.
+    /// Tries once more where an idle connection turned out to be closed. A request that must not come twice is tried again only
+    /// if nothing of it was written.
     fn broken(&mut self, cause: Cause, shared: &mut Shared) -> Result<(), Cause> {
         let reused = self.served;
+        let repeatable = self.written == 0 || shared.job.requests[self.which].idempotent;
         self.close();
         let Some(asking) = &mut self.asking else {
             return Err(cause);
         };
         let fresh = !reused || asking.retried || self.decoder.began();
-        if fresh || !cause.may_be_an_idle_close() {
+        if fresh || !repeatable || !cause.may_be_an_idle_close() {
             return Err(cause);
         }
         asking.retried = true;
@@ -519,24 +520,7 @@ impl Connection {
 
     /// Reads what there is into the buffer. 0 is the end of the stream; none, nothing yet.
     fn receive(&mut self, buffer: &mut [u8]) -> Option<io::Result<usize>> {
-        let socket = match self.socket.as_mut()? {
-            Stream::Plain(socket) => socket,
-            Stream::Tls(session) => {
-                return session.receive(buffer, &mut self.readable, self.ended);
-            }
-        };
-        while self.readable {
-            match recv(&*socket, &mut *buffer, RecvFlags::empty()) {
-                Ok((size, _)) => {
-                    // After less than there was room for, the kernel tells of what comes, but not again of an end.
-                    self.readable = size == buffer.len() || self.ended;
-                    return Some(Ok(size));
-                }
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => self.readable = false,
-                Err(error) => return Some(Err(error.into())),
-            }
-        }
-        None
+        let stream = self.socket.as_mut()?;
+        stream.receive(buffer, &mut self.readable, self.ended)
     }
 }

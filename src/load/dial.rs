@@ -12,10 +12,13 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
+use std::time::Duration;
 use tokio::net::TcpStream;
 
 /// Source addresses beside the usual one: 127.0.0.2 and those that follow it.
 const MORE_SOURCES: u8 = 16;
+/// Until a Unix-domain socket that had no room for a connection is tried again.
+pub(super) const ROOM_PAUSE: Duration = Duration::from_millis(1);
 
 /// Opens a connection for requests that are written in one piece, and waits for it.
 pub(super) async fn connect(address: SocketAddr) -> io::Result<TcpStream> {

@@ -45,6 +45,9 @@ impl From<FilesError> for JobError {
     }
 }
 
+/// Methods of which a request may come twice (RFC 9110, section 9.2.2).
+const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"];
+
 /// One request of a load, as it is sent and judged.
 #[derive(Debug, Clone)]
 pub(super) struct Prepared {
@@ -53,6 +56,8 @@ pub(super) struct Prepared {
     /// How often it is sent, compared with the others.
     pub(super) weight: u32,
     pub(super) head_request: bool,
+    /// Whether it means the same to the server if it comes twice.
+    pub(super) idempotent: bool,
     pub(super) expect: Expectation,
     form: Form,
 }
@@ -176,6 +181,7 @@ impl Prepared {
             name: format!("{} {}", request.method, request.path),
             weight,
             head_request: request.method == "HEAD",
+            idempotent: IDEMPOTENT.contains(&request.method.as_str()),
             expect: expectation(expect),
             form,
         })

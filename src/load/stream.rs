@@ -69,6 +69,20 @@ impl Stream {
         }
     }
 
+    /// Reads what there is, as plain bytes at the beginning of the buffer. 0 is the end; none, nothing yet.
+    #[inline]
+    pub(super) fn receive(
+        &mut self,
+        buffer: &mut [u8],
+        readable: &mut bool,
+        ended: bool,
+    ) -> Option<io::Result<usize>> {
+        match self {
+            Self::Plain(socket) => read(socket, buffer, readable, ended),
+            Self::Tls(session) => session.receive(buffer, readable, ended),
+        }
+    }
+
     /// Whether it ended without TLS's word for it, so that something may be missing.
     pub(super) fn is_cut(&self) -> bool {
         matches!(self, Self::Tls(session) if session.end == End::Cut)
@@ -193,7 +207,7 @@ impl Session {
                 return Some(Ok(()));
             }
             let (plain, cipher) = parts(buffer);
-            let size = match self.take_in(cipher, edges.readable, edges.ended)? {
+            let size = match read(&self.socket, cipher, edges.readable, edges.ended)? {
                 Ok(0) => return Some(Err(TlsFault::Closed)),
                 Ok(size) => size,
                 Err(error) => return Some(Err(TlsFault::Io(error))),
@@ -211,9 +225,9 @@ impl Session {
         }
     }
 
-    /// Reads what there is, as plain bytes at the beginning of the buffer. 0 is the end; none, nothing yet. What came of one read of the socket
+    /// Reads what there is, as [`Stream::receive`]. What came of one read of the socket
     /// is always taken whole, so that nothing waits in here.
-    pub(super) fn receive(
+    fn receive(
         &mut self,
         buffer: &mut [u8],
         readable: &mut bool,
@@ -227,7 +241,7 @@ impl Session {
         }
         loop {
             let (plain, cipher) = parts(buffer);
-            let size = match self.take_in(cipher, readable, ended)? {
+            let size = match read(&self.socket, cipher, readable, ended)? {
                 Ok(0) => {
                     self.end = End::Cut;
                     return Some(Ok(0));
@@ -260,26 +274,6 @@ impl Session {
                 return Ok(taken);
             }
         }
-    }
-
-    fn take_in(
-        &self,
-        cipher: &mut [u8],
-        readable: &mut bool,
-        ended: bool,
-    ) -> Option<io::Result<usize>> {
-        while *readable {
-            match recv(&self.socket, &mut *cipher, RecvFlags::empty()) {
-                Ok((size, _)) => {
-                    *readable = size == cipher.len() || ended;
-                    return Some(Ok(size));
-                }
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => *readable = false,
-                Err(error) => return Some(Err(error.into())),
-            }
-        }
-        None
     }
 
     /// What the records hold.
@@ -328,6 +322,29 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// Reads what a socket has. 0 is the end; none, nothing yet.
+#[inline]
+fn read(
+    socket: &OwnedFd,
+    buffer: &mut [u8],
+    readable: &mut bool,
+    ended: bool,
+) -> Option<io::Result<usize>> {
+    while *readable {
+        match recv(socket, &mut *buffer, RecvFlags::empty()) {
+            Ok((size, _)) => {
+                // After less than there was room for, the kernel tells of what comes, but not again of an end.
+                *readable = size == buffer.len() || ended;
+                return Some(Ok(size));
+            }
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => *readable = false,
+            Err(error) => return Some(Err(error.into())),
+        }
+    }
+    None
 }
 
 /// What is known of a socket's edges.

@@ -8,7 +8,7 @@ use super::cause::Cause;
 use super::connection::{Connection, Phase, Pipeline, Shared};
 use super::control::{Cancel, Progress};
 use super::deadlines::Deadlines;
-use super::dial::Dialer;
+use super::dial::{Dialer, ROOM_PAUSE};
 use super::job::{Job, Target};
 use super::known::Known;
 use super::lane::Lane;
@@ -34,8 +34,6 @@ use std::time::{Duration, Instant};
 const READ_BUFFER: usize = 64 * 1024;
 /// Requests of one connection after which the others of the thread have their turn.
 const MOST_TURNS: usize = 64;
-/// Until a Unix-domain socket that had no room for a connection is tried again.
-const ROOM_PAUSE: Duration = Duration::from_millis(1);
 /// How long bytes that nothing asked for are waited for when all is over, by all connections at once.
 const SURPLUS_GRACE: Duration = Duration::from_millis(50);
 

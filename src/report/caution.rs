@@ -10,7 +10,7 @@ use super::{Input, effect, generator, paced, repetitions, show, warmup};
 use crate::ids::TrialId;
 use crate::record::{ErrorKind, Load, Phase, Proof, Reading, Trial};
 use crate::spec::Cell;
-use crate::stats::{CellSummary, ENOUGH_TRIALS, Limit, State, limit, pairs};
+use crate::stats::{CellSummary, ENOUGH_TRIALS, State, pairs};
 use crate::units::{show_bytes, show_duration};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -215,8 +215,9 @@ fn of_cell(readings: &BTreeMap<&TrialId, usize>, cell: &CellSummary<'_>) -> Vec<
     said.extend(unfinished(&valid));
     said.extend(percentiles(cell));
     said.extend(listeners(&valid));
-    said.extend(limited(cell, &valid));
-    said.extend(fewer_streams(&valid));
+    said.extend(generator::limited(cell, &valid));
+    said.extend(generator::fewer_streams(&valid));
+    said.extend(generator::sent_again(&valid));
     said.extend(short(&valid));
     said.extend(warmup::cautions(cell, &valid));
     said.extend(varying_bodies(cell));
@@ -229,7 +230,8 @@ fn of_cell(readings: &BTreeMap<&TrialId, usize>, cell: &CellSummary<'_>) -> Vec<
     said
 }
 
-fn loads<'a>(trials: &'a [&'a Trial]) -> impl Iterator<Item = &'a Load> {
+/// The loads of trials, where they have one.
+pub(super) fn loads<'a>(trials: &'a [&'a Trial]) -> impl Iterator<Item = &'a Load> {
     trials.iter().filter_map(|trial| trial.load.as_ref())
 }
 
@@ -360,56 +362,6 @@ fn no_baseline(
         "No ratio, since its baseline ({}) has no figures: {}.",
         naming.title(base.cell),
         base.state.word()
-    ))
-}
-
-fn limited(cell: &CellSummary<'_>, trials: &[&Trial]) -> Option<String> {
-    let by = |by: Limit| {
-        among(trials, |trial| {
-            let load = trial.load.as_ref();
-            load.and_then(|load| limit(load, &cell.cell.work)) == Some(by)
-        })
-    };
-    let cpu = by(Limit::Cpu).map(|among| format!("nearly all of its CPU time used {among}"));
-    let idle = by(Limit::Idle)
-        .map(|among| format!("connections idle for more than a tenth of the time {among}"));
-    let late = by(Limit::Late).map(|among| {
-        format!(
-            "more than one in a hundred of its requests sent more than a millisecond late {among}"
-        )
-    });
-    let search = by(Limit::Search)
-        .map(|among| format!("a search that ended where it was late itself {among}"));
-    let how: Vec<String> = cpu
-        .into_iter()
-        .chain(idle)
-        .chain(late)
-        .chain(search)
-        .collect();
-    if paced::has_its_rate(cell) && !how.is_empty() {
-        return Some(format!(
-            "The generator was the limit, with {}: that is in its response times, which are upper bounds, and no verdict rests on them.",
-            how.join(" and ")
-        ));
-    }
-    (!how.is_empty()).then(|| {
-        format!(
-            "The generator was the limit, with {}: its figure is a lower bound (≥), and a ratio with it may be too \
-             small or too large.",
-            how.join(" and ")
-        )
-    })
-}
-
-fn fewer_streams(trials: &[&Trial]) -> Option<String> {
-    let fewer = |trial: &Trial| trial.load.as_ref()?.http2?.fewer();
-    let among = among(trials, |trial| fewer(trial).is_some())?;
-    let allowed = trials.iter().filter_map(|trial| fewer(trial)).min()?;
-    let asked = loads(trials).find_map(|load| load.http2)?.streams;
-    Some(format!(
-        "The server allowed {} on a connection of HTTP/2 {among}, where {asked} were to be in flight: the requests beyond \
-         waited for a stream, and that is in their latencies.",
-        show::plural(allowed as usize, "stream"),
     ))
 }
 

@@ -1,12 +1,13 @@
 //! What a report says of the generator itself: what it can do at all on its machine, and of every trial its CPU time, how busy
 //! its connections were, and where each request went.
 
+use super::caution::{among, loads};
 use super::naming::Naming;
 use super::rows::trial_name;
-use super::show;
-use crate::record::{Ceiling, Counts, Load, Run};
+use super::{paced, show};
+use crate::record::{Ceiling, Counts, Load, Run, Trial};
 use crate::spec::LoadSpec;
-use crate::stats::{CellSummary, Limit, OfCeiling, busy_share, median, of_ceiling};
+use crate::stats::{CellSummary, Limit, OfCeiling, busy_share, limit, median, of_ceiling};
 use crate::units::show_number;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -110,6 +111,74 @@ pub(super) fn caution(cell: &CellSummary<'_>, run: &Run) -> Option<String> {
         "{} answered {} of {of}, so its figure may be the generator's and the machine's as much as its own.",
         cell.cell.server_label,
         show::share(share),
+    ))
+}
+
+/// That the generator was the limit, and how.
+pub(super) fn limited(cell: &CellSummary<'_>, trials: &[&Trial]) -> Option<String> {
+    let by = |by: Limit| {
+        among(trials, |trial| {
+            let load = trial.load.as_ref();
+            load.and_then(|load| limit(load, &cell.cell.work)) == Some(by)
+        })
+    };
+    let cpu = by(Limit::Cpu).map(|among| format!("nearly all of its CPU time used {among}"));
+    let idle = by(Limit::Idle)
+        .map(|among| format!("connections idle for more than a tenth of the time {among}"));
+    let late = by(Limit::Late).map(|among| {
+        format!(
+            "more than one in a hundred of its requests sent more than a millisecond late {among}"
+        )
+    });
+    let search = by(Limit::Search)
+        .map(|among| format!("a search that ended where it was late itself {among}"));
+    let how: Vec<String> = cpu
+        .into_iter()
+        .chain(idle)
+        .chain(late)
+        .chain(search)
+        .collect();
+    if paced::has_its_rate(cell) && !how.is_empty() {
+        return Some(format!(
+            "The generator was the limit, with {}: that is in its response times, which are upper bounds, and no verdict rests on them.",
+            how.join(" and ")
+        ));
+    }
+    (!how.is_empty()).then(|| {
+        format!(
+            "The generator was the limit, with {}: its figure is a lower bound (≥), and a ratio with it may be too \
+             small or too large.",
+            how.join(" and ")
+        )
+    })
+}
+
+/// That the server allowed fewer streams than were asked for.
+pub(super) fn fewer_streams(trials: &[&Trial]) -> Option<String> {
+    let fewer = |trial: &Trial| trial.load.as_ref()?.http2?.fewer();
+    let among = among(trials, |trial| fewer(trial).is_some())?;
+    let allowed = trials.iter().filter_map(|trial| fewer(trial)).min()?;
+    let asked = loads(trials).find_map(|load| load.http2)?.streams;
+    Some(format!(
+        "The server allowed {} on a connection of HTTP/2 {among}, where {asked} were to be in flight: the requests beyond \
+         waited for a stream, and that is in their latencies.",
+        show::plural(allowed as usize, "stream"),
+    ))
+}
+
+/// That requests were sent once more: what became of them the first time is not in the figures.
+pub(super) fn sent_again(trials: &[&Trial]) -> Option<String> {
+    let again = |load: &Load| load.connections.retried;
+    let among = among(trials, |trial| {
+        trial.load.as_ref().is_some_and(|load| again(load) > 0)
+    })?;
+    let all: u64 = loads(trials).map(again).sum();
+    let sent: u64 = loads(trials).map(|load| load.counts.sent).sum();
+    Some(format!(
+        "Of {} requests {} were sent once more {among}, since the server had closed their connection before the first byte of \
+         an answer: it may have been idle, or have dropped them, and only the second answer counts.",
+        show::count(sent as f64),
+        show::count(all as f64),
     ))
 }
 

@@ -535,3 +535,38 @@ fn the_path_goes_out_byte_for_byte() {
         assert!(outcome.suite.run_folder().is_none());
     }
 }
+
+/// Reads every tenth request of a connection, and drops it with the connection.
+const FORGETFUL: &str = "require('http').createServer((q, r) => { q.resume(); const s = q.socket; s.n = (s.n || 0) + 1; \
+    s.n % 10 ? r.end('hello') : s.destroy() }).listen(process.env.PORT, '127.0.0.1')";
+
+#[test]
+fn a_server_that_drops_requests_is_told_and_a_post_that_it_dropped_has_failed() {
+    if without_node() {
+        return;
+    }
+    let few = "connections = 2\nrequests = 300\n";
+    let outcome = Suite::new()
+        .node("forgetful", FORGETFUL, "")
+        .load("get", few)
+        .load("post", &format!("{few}method = 'POST'\nbody = 'x'"))
+        .run()
+        .exits(1);
+    let trials = outcome.trials();
+    let load = |name: &str| {
+        let trial = trials
+            .iter()
+            .find(|trial| trial.trial.cell.0.contains(name));
+        trial.unwrap().load.clone().unwrap()
+    };
+    let (get, post) = (load("get"), load("post"));
+    assert_eq!(get.counts.succeeded, 300, "{get:?}");
+    assert!(get.connections.retried >= 20, "{get:?}");
+    assert_eq!(post.connections.retried, 0, "{post:?}");
+    assert!(post.counts.errors() >= 20, "{post:?}");
+    let report = outcome.markdown();
+    assert!(
+        report.contains("were sent once more in 1 of 1 valid trial"),
+        "{report}"
+    );
+}

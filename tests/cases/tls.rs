@@ -127,6 +127,10 @@ fn a_certificate_that_is_not_trusted_is_told_before_the_load() {
         let server = TlsServer::start(certificate, Manner::Good);
         let output = load(&[&server.url("localhost"), "--insecure", "-n", "5", "--json"]);
         assert_eq!(json(&output)["succeeded"], 5, "{}", said(&output));
+        assert_eq!(json(&output)["certificate_checked"], false);
+        let output = load(&[&server.url("localhost"), "--insecure", "-n", "5"]);
+        let shown = String::from_utf8_lossy(&output.stdout);
+        assert!(shown.contains("its certificate not checked"), "{shown}");
     }
 }
 

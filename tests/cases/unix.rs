@@ -125,6 +125,7 @@ fn a_socket_without_room_is_waited_for() {
         .unwrap();
     let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(told["succeeded"], 100, "{told}");
+    assert_eq!(told["unix_socket"], path.display().to_string());
     assert_eq!(requests.load(Ordering::SeqCst), 101);
 }
 

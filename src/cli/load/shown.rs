@@ -2,7 +2,7 @@
 //! is wider than 60 columns but what others have written, such as the URL and the example of an error.
 
 use super::buckets::Bucket;
-use super::summary::Summary;
+use super::summary::{Route, Summary};
 use crate::cli::terminal::shown;
 use crate::stats::Shortfall;
 use crate::units::{show_bytes, show_number, show_seconds};
@@ -77,8 +77,20 @@ macro_rules! line {
     ($out:expr, $($rest:tt)*) => { let _ = writeln!($out, $($rest)*); };
 }
 
+fn route(route: &Route) -> String {
+    let mut words = String::new();
+    if let Some(socket) = &route.unix_socket {
+        words.push_str(", over the socket ");
+        words.push_str(&shown(socket));
+    }
+    if route.certificate_checked == Some(false) {
+        words.push_str(", its certificate not checked");
+    }
+    words
+}
+
 fn head(out: &mut String, summary: &Summary, look: Look) {
-    line!(out, "{}", shown(&summary.url));
+    line!(out, "{}{}", shown(&summary.url), route(&summary.route));
     line!(
         out,
         "{}{}, {}, {}\n",
@@ -169,7 +181,12 @@ fn connecting(summary: &Summary) -> String {
         0 => String::new(),
         anew => format!(", {} anew", whole(anew)),
     };
-    words.push(format!("{} opened{anew}", whole(connect.count)));
+    let again = match summary.retried {
+        0 => String::new(),
+        1 => ", 1 request sent again".to_owned(),
+        again => format!(", {} requests sent again", whole(again)),
+    };
+    words.push(format!("{} opened{anew}{again}", whole(connect.count)));
     words.join(", ")
 }
 

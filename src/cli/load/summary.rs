@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, Serialize)]
 pub(super) struct Summary {
     pub(super) url: String,
+    #[serde(flatten)]
+    pub(super) route: Route,
     pub(super) interrupted: bool,
     pub(super) requests_per_second: f64,
     pub(super) window_ns: u64,
@@ -80,6 +82,15 @@ pub(super) struct Connecting {
     pub(super) max: Option<u64>,
 }
 
+/// What a URL does not tell of the way to its server.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Route {
+    /// The Unix-domain socket that was connected to.
+    pub(super) unix_socket: Option<String>,
+    /// Over TLS, whether certificates were checked.
+    pub(super) certificate_checked: Option<bool>,
+}
+
 /// That the generator was the limit.
 #[derive(Debug, Serialize)]
 pub(super) struct Limited {
@@ -107,6 +118,7 @@ impl Summary {
         };
         Self {
             url: url.to_owned(),
+            route: Route::default(),
             interrupted,
             requests_per_second: per_second(counts.succeeded, load),
             window_ns: load.window_ns,

@@ -1,6 +1,7 @@
 //! The way to the server: TCP or a Unix-domain socket, and TLS on it.
 
 use super::address::{Url, answering};
+use super::summary::Route;
 use crate::load::{self, Secure, Target, TlsError};
 use crate::spec::{Address, Http, LONGEST_SOCKET_PATH, Tls};
 use clap::Args;
@@ -36,6 +37,17 @@ impl WayArgs {
         let target =
             Target::new(address, &url.authority, true).map_err(|error| error.to_string())?;
         Ok(target.over(secure))
+    }
+
+    /// What the URL does not tell of the way.
+    pub(super) fn route(&self, url: &Url) -> Route {
+        Route {
+            unix_socket: self
+                .unix_socket
+                .as_ref()
+                .map(|path| path.display().to_string()),
+            certificate_checked: url.tls.then_some(!self.insecure),
+        }
     }
 
     /// Where the URL leads; public addresses only where that is allowed, and none of them is even tried before.

@@ -4,7 +4,8 @@
 //! What becomes of those behind when the connection ends:
 //! - After a response that announces the close, or where the connection ends before the first byte of a response and has
 //!   carried one before, nothing was said of the requests that are left. They are sent once more, on a new connection, and
-//!   counted as retried; whoever has been sent twice by then fails as closed early.
+//!   counted as retried; whoever has been sent twice by then fails as closed early. Where no close was announced and one
+//!   of them must not come twice, as a POST, all fail.
 //! - Where it breaks in any other way (a malformed or cut response, a time-out, bytes that nothing asked for), all that were
 //!   sent on it fail by what broke it: no answer to them can come any more.
 
@@ -107,7 +108,8 @@ impl Pipeline {
     /// The connection broke, or could not be had.
     fn broken(&mut self, cause: Cause, shared: &mut Shared) {
         let idle = self.link.served && !self.link.decoder.began() && cause.may_be_an_idle_close();
-        if idle {
+        let mut sent = self.queue.iter().take(self.sent);
+        if idle && sent.all(|ahead| shared.job.requests[ahead.which].idempotent) {
             self.send_again(0, cause, shared);
         } else {
             self.fail_all(cause);

@@ -81,7 +81,10 @@ async fn ask(
             link.retire(&live, floor);
         }
         // Where nothing at all came since, the server may have closed the connection while it was idle.
-        let idle = broken.may_be_an_idle_close() && live.has_served() && live.received() == before;
+        let idle = broken.may_be_an_idle_close()
+            && live.has_served()
+            && live.received() == before
+            && floor.job.requests[0].idempotent;
         if trip.retried || trip.head || !(broken.is_unprocessed() || idle) {
             return Err(cause(broken, trip));
         }

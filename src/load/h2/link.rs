@@ -4,7 +4,7 @@
 use super::floor::Floor;
 use crate::http::{Answered, Body, Broken, Meter, Metered, settings};
 use crate::load::cause::Cause;
-use crate::load::dial::established;
+use crate::load::dial::{ROOM_PAUSE, established};
 use crate::load::reach::{Duplex, secured};
 use crate::load::stream::TlsFault;
 use crate::load::term::Pause;
@@ -21,9 +21,6 @@ use std::time::{Duration, Instant};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
-
-/// Until a Unix-domain socket that had no room for a connection is tried again.
-const ROOM_PAUSE: Duration = Duration::from_millis(1);
 
 /// The streams of a connection whose server has not told its limit yet: none is opened before.
 const UNTOLD: usize = 0;
