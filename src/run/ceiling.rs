@@ -3,13 +3,13 @@
 
 use super::event::Event;
 use super::making::make;
-use super::runner::{Job, RunError, generator_threads, remaining, rfc3339};
+use super::runner::{Job, RunError, remaining, rfc3339};
 use crate::load::{self, Cancel, Control, Target, Verified, VerifyError};
 use crate::process::{Guard, Launch};
 use crate::record::{Ceiling, End, Host, Load};
 use crate::server::cache::{Cache, Finding};
 use crate::server::{caller, ports};
-use crate::spec::{Amount, Expect, Fill, LoadSpec, Planned, Spec};
+use crate::spec::{Amount, Cell, Expect, Fill, LoadSpec, Planned, Spec};
 use crate::stats::has_ceiling;
 use crate::store::RunFolder;
 use serde::Serialize;
@@ -54,6 +54,12 @@ impl Trouble {
     fn of(error: impl ToString) -> Self {
         Self::Unknown(error.to_string())
     }
+}
+
+/// Half of the processors make load, so that the server has the other half; at
+/// most one thread a connection.
+pub(super) fn generator_threads(cpus: usize, cell: &Cell) -> usize {
+    (cpus / 2).clamp(1, cell.work.connections.max(1) as usize)
 }
 
 /// Finds the ceilings that the trials which are left can be held against, and puts them into the record. Some end is

@@ -1,13 +1,14 @@
 //! The runner: makes what must be made, takes the trials in their order, and
 //! keeps each on disk before the next begins.
 
-use super::ceiling::ceilings;
+use super::ceiling::{ceilings, generator_threads};
 use super::checkout::Checkouts;
 use super::event::{Event, Live};
 use super::loading::Running;
 use super::making::{Workpieces, make, make_all, versions};
 use super::pilot::{self, Search};
 use super::rounds::Rounds;
+use super::search;
 use super::tools::{Tools, tools};
 use super::trial::{self, Ended, Seen, Stage};
 use crate::load::Cancel;
@@ -16,7 +17,7 @@ use crate::process::{GuardProgram, hide};
 use crate::record::{End, Outcome, Step, Trial, metric};
 use crate::server::build::BuildError;
 use crate::server::{Place, ServerError, Services, secrets};
-use crate::spec::{Cell, Pace, Planned, RunSettings, Spec};
+use crate::spec::{Cell, Planned, RunSettings, Spec};
 use crate::store::{RunFolder, StoreError};
 use std::fmt;
 use std::path::PathBuf;
@@ -322,19 +323,6 @@ impl Session<'_> {
         hidden(seen, &secrets(cell, &self.spec.services))
     }
 
-    /// What the last trial of a cell found that searched for the highest rate: the next one begins there.
-    fn found_before(&self, cell: &Cell) -> Result<Option<f64>, RunError> {
-        if !matches!(cell.work.pace, Some(Pace::Search(_))) {
-            return Ok(None);
-        }
-        let trials = self.records.trials()?;
-        let mut own = trials
-            .iter()
-            .rev()
-            .filter(|trial| trial.trial.cell == cell.id);
-        Ok(own.find_map(|trial| trial.load.as_ref()?.capacity()))
-    }
-
     /// One trial or pilot, with the services that it leans on.
     pub(super) async fn turn(
         &self,
@@ -384,7 +372,7 @@ impl Session<'_> {
             tool: tool.as_ref().ok().cloned().flatten(),
             running: Running::default(),
             pilot,
-            earlier: self.found_before(cell)?,
+            earlier: search::found_before(cell, self.records)?,
             live,
             cancel: self.means.cancel,
         };
@@ -399,12 +387,6 @@ impl Session<'_> {
             Err(error) => unserved(&stage, &error),
         })
     }
-}
-
-/// Half of the processors make load, so that the server has the other half; at
-/// most one thread a connection.
-pub(super) fn generator_threads(cpus: usize, cell: &Cell) -> usize {
-    (cpus / 2).clamp(1, cell.work.connections.max(1) as usize)
 }
 
 /// The record of a trial whose server could not be made.

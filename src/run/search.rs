@@ -4,8 +4,9 @@
 use crate::generator::Made;
 use crate::load::{self, Control, Job, Target, Verified};
 use crate::record::{Load, Search, SearchStep};
-use crate::spec::{Amount, LoadSpec, Pace, SearchLimit};
+use crate::spec::{Amount, Cell, LoadSpec, Pace, SearchLimit};
 use crate::stats::{Seek, Turn, broken};
+use crate::store::{RunFolder, StoreError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -26,6 +27,19 @@ pub(super) struct Quest {
     pub(super) chance: f64,
     /// The pause between two steps.
     pub(super) pause: Duration,
+}
+
+/// What the last trial of a cell found that searched for the highest rate: the next one begins there.
+pub(super) fn found_before(cell: &Cell, records: &RunFolder) -> Result<Option<f64>, StoreError> {
+    if !matches!(cell.work.pace, Some(Pace::Search(_))) {
+        return Ok(None);
+    }
+    let trials = records.trials()?;
+    let mut own = trials
+        .iter()
+        .rev()
+        .filter(|trial| trial.trial.cell == cell.id);
+    Ok(own.find_map(|trial| trial.load.as_ref()?.capacity()))
 }
 
 impl Quest {

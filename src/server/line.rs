@@ -53,9 +53,7 @@ impl Manner {
             secure,
         })
     }
-}
 
-impl Manner {
     /// The scheme of what is asked for.
     pub(super) fn scheme(&self) -> &'static str {
         if self.secure.is_some() {

@@ -11,6 +11,7 @@ mod request;
 mod runtime;
 mod selector;
 mod server;
+mod socket;
 mod toggle;
 
 pub(crate) use process::no_folder;
