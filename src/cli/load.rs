@@ -9,6 +9,7 @@ mod summary;
 mod way;
 
 use super::exit::Exit;
+use super::signals;
 use super::terminal::{is_interactive, paints_output, print, say_error, say_line};
 use crate::host;
 use crate::load::{self, Cancel, Control, Job, Target, Verified, VerifyError};
@@ -21,7 +22,7 @@ use progress::Live;
 use shown::Look;
 use summary::Summary;
 use tokio::runtime::Runtime;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::SignalKind;
 use way::WayArgs;
 
 /// Descriptors that are needed beside those of the connections.
@@ -150,7 +151,9 @@ fn loaded(arguments: &LoadArgs) -> Result<Exit, Failure> {
     let runtime = runtime()?;
     let cancel = Cancel::new();
     runtime
-        .block_on(async { listen_for_signals(&cancel) })
+        .block_on(async {
+            signals::listen(&[SignalKind::interrupt(), SignalKind::terminate()], &cancel)
+        })
         .map_err(cannot)?;
     let Some(verified) = verified(arguments, &runtime, &cancel, &job, &target)? else {
         say_line("interrupted before the server had answered");
@@ -229,21 +232,4 @@ fn tell(arguments: &LoadArgs, url: &Url, spec: &LoadSpec, load: &Load, interrupt
     } else {
         Exit::TrialFailed
     }
-}
-
-/// The first signal ends the load and its figures are printed, the second ends at once.
-fn listen_for_signals(cancel: &Cancel) -> std::io::Result<()> {
-    for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
-        let mut signals = signal(kind)?;
-        let cancel = cancel.clone();
-        tokio::spawn(async move {
-            while signals.recv().await.is_some() {
-                if cancel.is_cancelled() {
-                    std::process::exit(Exit::Interrupted as i32);
-                }
-                cancel.cancel();
-            }
-        });
-    }
-    Ok(())
 }

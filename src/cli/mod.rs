@@ -23,6 +23,7 @@ mod run;
 mod schema;
 mod scratch;
 mod serve;
+mod signals;
 mod suites;
 mod terminal;
 

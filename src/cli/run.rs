@@ -10,6 +10,7 @@ use super::reports;
 use super::requirements;
 use super::revisions;
 use super::scratch::Scratch;
+use super::signals;
 use super::suites::{self, Mistakes, Planned, Selection, counted};
 use super::terminal::{is_interactive, say_error, say_line, say_warning};
 use crate::host;
@@ -20,7 +21,7 @@ use crate::spec::Spec;
 use crate::store::{self, Lock, RunState, StoreError};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::SignalKind;
 
 /// Descriptors that a run needs beside those of its connections.
 const OTHER_DESCRIPTORS: u64 = 256;
@@ -348,23 +349,12 @@ fn listen_for_signals(cancel: &Cancel) -> std::io::Result<()> {
     // A limit on file sizes is an error of the write, not the end of the run.
     let noted = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, noted)?;
-    for kind in [
+    let kinds = [
         SignalKind::interrupt(),
         SignalKind::terminate(),
         SignalKind::hangup(),
-    ] {
-        let mut signals = signal(kind)?;
-        let cancel = cancel.clone();
-        tokio::spawn(async move {
-            while signals.recv().await.is_some() {
-                if cancel.is_cancelled() {
-                    std::process::exit(Exit::Interrupted as i32);
-                }
-                cancel.cancel();
-            }
-        });
-    }
-    Ok(())
+    ];
+    signals::listen(&kinds, cancel)
 }
 
 /// What all suites of an invocation have in common.

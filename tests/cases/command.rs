@@ -189,7 +189,8 @@ fn an_interrupted_run_keeps_what_it_measured_and_goes_on() {
             .argument("--seed=7")
             .spawn();
         running.wait_for_trials(2);
-        running.signal(signal);
+        // As `timeout` does it: to the process, and again to its group.
+        running.signal_twice(signal);
         let outcome = running.wait().exits(130);
         assert!(outcome.suite.processes().is_empty(), "{}", outcome.stderr);
         outcome.nothing_is_left();
@@ -250,7 +251,11 @@ while 1:
     running.signal("INT");
     until("the server is asked to stop, and stays", || asked.exists());
     assert!(running.child.try_wait().unwrap().is_none());
-    running.signal("INT");
+    // One that follows at once is the same wish as the first.
+    until("it is over", || {
+        running.signal("INT");
+        running.child.try_wait().unwrap().is_some()
+    });
     let outcome = running.wait().exits(130);
     outcome.nothing_is_left();
 }

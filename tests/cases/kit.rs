@@ -377,6 +377,12 @@ impl Running {
         signal(self.child.id(), name);
     }
 
+    /// The same signal, and at once again.
+    pub(crate) fn signal_twice(&self, name: &str) {
+        let pid = self.child.id();
+        signal(pid, &format!("{name} {pid}; kill -{name}"));
+    }
+
     pub(crate) fn stderr(&self) -> String {
         fs::read_to_string(self.suite.path().join("stderr")).unwrap()
     }
