@@ -559,7 +559,7 @@ fn a_server_that_drops_requests_is_told_and_a_post_that_it_dropped_has_failed() 
             .find(|trial| trial.trial.cell.0.contains(name));
         trial.unwrap().load.clone().unwrap()
     };
-    let (get, post) = (load("get"), load("post"));
+    let (get, post) = (load("@get"), load("@post"));
     assert_eq!(get.counts.succeeded, 300, "{get:?}");
     assert!(get.connections.retried >= 20, "{get:?}");
     assert_eq!(post.connections.retried, 0, "{post:?}");

@@ -4,11 +4,14 @@
 use crate::fixture::Behaviour;
 use crate::kit::{Suite, skipped, without_node, without_python};
 use std::process::Command;
+use std::time::Duration;
 
 #[test]
 fn the_server_counts_what_we_count() {
+    // Each answer takes a while, so that a pause of a busy machine is a small part of the load.
+    let counts = Behaviour::good().counting_in("count");
     let outcome = Suite::new()
-        .fixture("counts", &Behaviour::good().counting_in("count"))
+        .fixture("counts", &counts.taking(Duration::from_millis(5)))
         .toml("[loads.timed]\nduration = '200ms'\nconnections = 3")
         .load("numbered", "requests = 101\nconnections = 3")
         .argument("--only=load=timed")
