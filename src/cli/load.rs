@@ -188,12 +188,7 @@ fn verified(
     target: &Target,
 ) -> Result<Option<Verified>, Failure> {
     let refused = |error: VerifyError| {
-        let hint = match error {
-            VerifyError::Status { got, .. } => {
-                format!("; if that is what is to be loaded, add --status {got}")
-            }
-            _ => String::new(),
-        };
+        let hint = runtime.block_on(hint(&error, target));
         (Exit::TrialFailed, format!("{error}{hint}"))
     };
     let verified = runtime.block_on(async {
@@ -209,6 +204,20 @@ fn verified(
         return verified.holding_to_its_body().map(Some).map_err(refused);
     }
     Ok(Some(verified))
+}
+
+/// What may be meant instead, where the first response was not as expected; mostly empty.
+async fn hint(error: &VerifyError, target: &Target) -> String {
+    match error {
+        VerifyError::Connect(..) | VerifyError::Tls(..) | VerifyError::Timeout(_) => String::new(),
+        _ if target.secure().is_none() && load::speaks_tls(target).await => {
+            "; TLS is spoken there: write https://".to_owned()
+        }
+        VerifyError::Status { got, .. } => {
+            format!("; if that is what is to be loaded, add --status {got}")
+        }
+        _ => String::new(),
+    }
 }
 
 /// Prints what was found; the exit code says how it went.

@@ -37,6 +37,7 @@ pub use files::{Files, FilesError};
 pub use job::{Job, Secure, Target, TargetError, allowed};
 #[doc(hidden)]
 pub use probe::{Probe, schedule as probed_schedule};
+pub use reach::speaks_tls;
 pub use request::JobError;
 pub use tls::{TlsError, certificates, client_config, host_of, server_name, untrusting};
 pub use verify::{Verified, VerifyError, answer, ask, unasked, verify};

@@ -3,12 +3,18 @@
 use super::dial::connect;
 use super::job::{Secure, Target};
 use super::stream::TlsFault;
+use super::tls::{client_config, host_of, server_name};
 use super::verify::VerifyError;
-use crate::spec::{Address, Http};
+use crate::spec::{Address, Http, Tls};
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::UnixStream;
 use tokio_rustls::TlsConnector;
+
+/// A server that speaks TLS at all does so within this time, when that is only wondered.
+const HANDSHAKE_WITHIN: Duration = Duration::from_secs(1);
 
 /// A stream of bytes in both directions.
 pub(super) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -26,6 +32,25 @@ pub(super) async fn reach(target: &Target, http: Http) -> Result<Box<dyn Duplex>
     secured(target.secure(), stream, http)
         .await
         .map_err(|fault| VerifyError::Tls(address.clone(), fault.to_string()))
+}
+
+/// Whether TLS is spoken at a target that was tried without it: a handshake that takes any certificate succeeds. No
+/// request is sent.
+pub async fn speaks_tls(target: &Target) -> bool {
+    let any = Tls {
+        ca: None,
+        server_name: None,
+        insecure: true,
+    };
+    let host = host_of(target.authority());
+    let secure = client_config(&any, Path::new(""), Http::One)
+        .and_then(|config| server_name(&any, host).map(|name| Secure { config, name }));
+    let Ok(secure) = secure else {
+        return false;
+    };
+    let target = target.clone().over(Some(secure));
+    let asked = tokio::time::timeout(HANDSHAKE_WITHIN, reach(&target, Http::One)).await;
+    matches!(asked, Ok(Ok(_)))
 }
 
 /// Speaks TLS on a connection where that is asked for.

@@ -159,6 +159,10 @@ fn failures_and_bad_command_lines_have_their_codes() {
         (vec!["ftp://127.0.0.1/"], "https://HOST:PORT/PATH"),
         (vec!["127.0.0.1:http"], "HOST:PORT"),
         (
+            vec!["unix:///tmp/A.sock"],
+            "--unix-socket /tmp/A.sock http://localhost/",
+        ),
+        (
             vec![server.url.as_str(), "-c", "0"],
             "at least 1 connection",
         ),

@@ -200,6 +200,8 @@ fn plain_http_and_tls_do_not_mix() {
     let plain = server.url("localhost").replace("https", "http");
     let output = load(&[&plain, "-n", "1"]);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let words = "TLS is spoken there: write https://";
+    assert!(said(&output).contains(words), "{}", said(&output));
     let output = load(&[&plain, "-n", "1", "--insecure"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(

@@ -28,6 +28,11 @@ impl Url {
             &text["https://".len()..]
         } else if lower.starts_with("http://") {
             &text["http://".len()..]
+        } else if let Some(path) = lower.strip_prefix("unix:") {
+            let path = &text[text.len() - path.trim_start_matches("//").len()..];
+            return Err(format!(
+                "a Unix-domain socket is named beside the URL: --unix-socket {path} http://localhost/"
+            ));
         } else if has_a_scheme(text) {
             return Err(format!(
                 "{text:?} is not an HTTP URL; write http://HOST:PORT/PATH or https://HOST:PORT/PATH"
