@@ -446,7 +446,7 @@ fn wait_for(holds: impl Fn() -> bool) {
 }
 
 #[test]
-fn after_goaway_what_was_not_processed_is_sent_again_once() {
+fn after_goaway_what_was_not_processed_is_sent_again() {
     const EACH: u64 = 25;
     let unprocessed = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&unprocessed);
@@ -494,6 +494,63 @@ fn a_server_that_processes_nothing_any_more_is_asked_twice() {
     assert_eq!(load.errors, [(ErrorKind::GoAway, 5)].into(), "{load:?}");
     assert_eq!(load.connections.retried, 5);
     assert_eq!(server.requests(), 11);
+}
+
+#[test]
+fn connections_that_carry_few_requests_fail_none_of_many() {
+    // Those with the streams 1 to 13 are processed, of 40 that come at once.
+    let server = Server::start(|seen| match seen.on_connection {
+        1..7 => Some(ok(seen.stream)),
+        7 => {
+            let mut last = seen.stream.to_be_bytes().to_vec();
+            last.extend(0u32.to_be_bytes());
+            let mut out = frame(GOAWAY, 0, 0, &last);
+            out.extend(ok(seen.stream));
+            Some(out)
+        }
+        _ => Some(Vec::new()),
+    });
+    let spec = LoadSpec {
+        connections: 1,
+        streams: 40,
+        ..requests(400)
+    };
+    let load = load(&server, &spec);
+    assert_eq!(load.counts.succeeded, 400, "{load:?}");
+}
+
+#[test]
+fn a_stream_that_is_reset_without_an_error_before_its_end_gives_a_short_body() {
+    for head in [[OK, TEN_BYTES].concat(), OK.to_vec()] {
+        let server = Server::after_first(move |seen| {
+            let mut out = frame(HEADERS, END_HEADERS, seen.stream, &head);
+            out.extend(frame(DATA, 0, seen.stream, b"ok"));
+            out.extend(frame(RST_STREAM, 0, seen.stream, &[0; 4]));
+            Some(out)
+        });
+        let load = load(&server, &requests(40));
+        only(ErrorKind::ShortBody, &server, &load, 0);
+    }
+    // And before the load.
+    let server = Server::start(|seen| {
+        let mut out = frame(HEADERS, END_HEADERS, seen.stream, OK);
+        out.extend(frame(RST_STREAM, 0, seen.stream, &[0; 4]));
+        Some(out)
+    });
+    let (job, target) = job(server.address, &requests(1));
+    let error = block_on(verify(&job, &target)).unwrap_err().to_string();
+    assert!(error.contains("body"), "{error}");
+}
+
+#[test]
+fn a_reset_without_an_error_behind_a_whole_response_is_none() {
+    let server = Server::start(|seen| {
+        let mut out = ok(seen.stream);
+        out.extend(frame(RST_STREAM, 0, seen.stream, &[0; 4]));
+        Some(out)
+    });
+    let load = load(&server, &requests(40));
+    assert_eq!(load.counts.succeeded, 40, "{load:?}");
 }
 
 #[test]

@@ -15,6 +15,7 @@ use hotlap::spec::{Address, Amount, Expect, Fill, LoadSpec, MixRequest, Request,
 use hotlap::stats::validity;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -119,13 +120,17 @@ fn load_with(server: SocketAddr, spec: &LoadSpec, control: &Control) -> Load {
         cpus: 1,
         ..Fill::default()
     };
-    let job = Job::new(spec, &fill, &target).unwrap();
+    load_of(&target, &fill, spec, control)
+}
+
+fn load_of(target: &Target, fill: &Fill, spec: &LoadSpec, control: &Control) -> Load {
+    let job = Job::new(spec, fill, target).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
-    let verified = runtime.block_on(verify(&job, &target)).unwrap();
-    let load = run(&job, &verified, &target, control).unwrap();
+    let verified = runtime.block_on(verify(&job, target)).unwrap();
+    let load = run(&job, &verified, target, control).unwrap();
     load.counts.check().unwrap();
     assert_eq!(load.errors.values().sum::<u64>(), load.counts.errors());
     assert!(load.errors.keys().eq(load.error_examples.keys()));
@@ -1093,4 +1098,78 @@ fn a_request_that_must_not_come_twice_fails_where_its_answer_never_came() {
             }
         }
     }
+}
+
+#[test]
+fn a_socket_whose_queue_is_full_is_tried_again_after_the_whole_pause() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app.sock");
+    let listener = rustix::net::socket(
+        rustix::net::AddressFamily::UNIX,
+        rustix::net::SocketType::STREAM,
+        None,
+    )
+    .unwrap();
+    let address = rustix::net::SocketAddrUnix::new(&path).unwrap();
+    rustix::net::bind(&listener, &address).unwrap();
+    rustix::net::listen(&listener, 0).unwrap();
+    let listener = UnixListener::from(listener);
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 1024]);
+        let _ = stream.write_all(OK);
+        // The queue is full with one connection, and lives as long as the test.
+        thread::park();
+        drop(listener);
+    });
+    let spec = LoadSpec {
+        connections: 5,
+        amount: Amount::Duration(Duration::from_secs(1)),
+        timeout: Duration::from_millis(40),
+        ..LoadSpec::default()
+    };
+    let target = Target::new(Address::Unix(path), "localhost", false).unwrap();
+    let control = Control::new(1, Cancel::new(), |_, _| {});
+    let load = load_of(&target, &Fill::default(), &spec, &control);
+    assert_eq!(load.counts.succeeded, 0, "{load:?}");
+    // Each waits 40 ms and then 10, 20, 40, 80 and 100 ms; without pauses 25 would fit.
+    let refused = load.errors[&ErrorKind::ConnectTimeout];
+    assert!((8..=5 * 11).contains(&refused), "{load:?}");
+}
+
+/// Answers everything that a read has brought in one write.
+fn in_one_piece(mut stream: TcpStream) {
+    let mut buffer = vec![0; 1 << 16];
+    let mut carried = 0;
+    while let Ok(size @ 1..) = stream.read(&mut buffer[carried..]) {
+        let input = &buffer[..carried + size];
+        let whole = input.windows(4).filter(|four| *four == b"\r\n\r\n").count();
+        let end = input.windows(4).rposition(|four| four == b"\r\n\r\n");
+        let rest = end.map_or(0, |at| at + 4);
+        let left = input.len() - rest;
+        if stream.write_all(&OK.repeat(whole)).is_err() {
+            return;
+        }
+        buffer.copy_within(rest..rest + left, 0);
+        carried = left;
+    }
+}
+
+#[test]
+fn many_responses_in_one_read_are_all_looked_at_before_another_connection_has_its_turn() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            thread::spawn(move || in_one_piece(stream));
+        }
+    });
+    let spec = LoadSpec {
+        connections: 3,
+        pipelining: 200,
+        ..requests(30_000)
+    };
+    let load = load_with(address, &spec, &Control::new(1, Cancel::new(), |_, _| {}));
+    all_succeed(&load, 30_000);
+    assert_eq!(load.connections.opened, 3, "{load:?}");
 }

@@ -209,7 +209,10 @@ fn verified(
 /// What may be meant instead, where the first response was not as expected; mostly empty.
 async fn hint(error: &VerifyError, target: &Target) -> String {
     match error {
-        VerifyError::Connect(..) | VerifyError::Tls(..) | VerifyError::Timeout(_) => String::new(),
+        VerifyError::Connect(..)
+        | VerifyError::Tls(..)
+        | VerifyError::NoTls(..)
+        | VerifyError::Timeout(_) => String::new(),
         _ if target.secure().is_none() && load::speaks_tls(target).await => {
             "; TLS is spoken there: write https://".to_owned()
         }

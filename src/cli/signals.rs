@@ -1,4 +1,5 @@
-//! How a command is ended from outside: the first signal ends it with care, the second at once.
+//! How a command is ended from outside: the first signal ends it with care, one that is not
+//! the same wish as the first at once.
 
 use super::exit::Exit;
 use crate::load::Cancel;

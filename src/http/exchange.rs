@@ -187,6 +187,11 @@ impl Kept {
         }
     }
 
+    /// How much of the body came, in bytes.
+    pub(super) fn received(&self) -> u64 {
+        self.wire.len() as u64
+    }
+
     /// Whether the body is larger than may be kept.
     pub(super) fn overflowed(&self) -> bool {
         self.overflowed

@@ -19,4 +19,6 @@ pub use decoder::{Decoder, Ending, ProtocolError, Sink, Step};
 pub use exchange::{Exchange, ExchangeError, exchange};
 pub use head::{Framing, Head, MAX_HEAD, MAX_HEADERS};
 pub use request::{HeadPart, Request, RequestError};
-pub use two::{Answered, Body, Broken, Http2, Http2Request, Meter, Metered, Traffic, settings};
+pub use two::{
+    Answered, Body, Broken, Http2, Http2Request, Meter, Metered, Traffic, announced, settings,
+};

@@ -107,6 +107,15 @@ impl Cause {
         )
     }
 
+    /// Whether there was no connection in time: nobody took it, or nobody spoke TLS on it.
+    pub(super) fn is_late_connecting(&self) -> bool {
+        match self {
+            Self::ConnectTimeout => true,
+            Self::Handshake(fault) => matches!(**fault, TlsFault::Late),
+            _ => false,
+        }
+    }
+
     /// Whether an idle connection that the server had closed would show so.
     pub(super) fn may_be_an_idle_close(&self) -> bool {
         matches!(

@@ -17,6 +17,8 @@ pub(super) trait Lane {
     fn oldest(&self) -> Option<Instant>;
     /// Whether it can take on one more request.
     fn has_room(&self) -> bool;
+    /// Whether bytes that it has read and not looked at are still in the thread's buffer, which it shares with the others.
+    fn holds_bytes(&self) -> bool;
     /// Whether it has stopped reading for the sake of the others.
     fn is_hungry(&self) -> bool;
     /// Takes note of an event. False where it is of a socket that is closed by now.
@@ -54,6 +56,10 @@ pub(super) trait Lane {
 impl Lane for Connection {
     fn new(index: usize, shared: &Shared) -> Self {
         Self::new(index, shared)
+    }
+
+    fn holds_bytes(&self) -> bool {
+        false
     }
 
     fn phase(&self) -> Phase {

@@ -1,11 +1,12 @@
 //! A connection to the target for one request, waited for: what is asked before a load goes the way of the load.
 
-use super::dial::connect;
+use super::dial::{ROOM_PAUSE, connect};
 use super::job::{Secure, Target};
 use super::stream::TlsFault;
 use super::tls::{client_config, host_of, server_name};
 use super::verify::VerifyError;
 use crate::spec::{Address, Http, Tls};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +28,7 @@ pub(super) async fn reach(target: &Target, http: Http) -> Result<Box<dyn Duplex>
     let refused = |error| VerifyError::Connect(address.clone(), error);
     let stream: Box<dyn Duplex> = match address {
         Address::Ip(ip) => Box::new(connect(*ip).await.map_err(refused)?),
-        Address::Unix(path) => Box::new(UnixStream::connect(path).await.map_err(refused)?),
+        Address::Unix(path) => Box::new(connect_unix(path).await.map_err(refused)?),
     };
     secured(target.secure(), stream, http)
         .await
@@ -51,6 +52,18 @@ pub async fn speaks_tls(target: &Target) -> bool {
     let target = target.clone().over(Some(secure));
     let asked = tokio::time::timeout(HANDSHAKE_WITHIN, reach(&target, Http::One)).await;
     matches!(asked, Ok(Ok(_)))
+}
+
+/// Connects to a socket; where its queue is full, as soon as there is room.
+async fn connect_unix(path: &Path) -> io::Result<UnixStream> {
+    loop {
+        match UnixStream::connect(path).await {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                tokio::time::sleep(ROOM_PAUSE).await;
+            }
+            connected => return connected,
+        }
+    }
 }
 
 /// Speaks TLS on a connection where that is asked for.

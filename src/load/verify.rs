@@ -13,7 +13,7 @@ use crate::units::show_duration;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::AsyncReadExt as _;
 
 /// The largest body that is verified, in bytes.
@@ -64,6 +64,8 @@ pub enum VerifyError {
     Connect(Address, io::Error),
     /// No TLS on the connection, and why.
     Tls(Address, String),
+    /// No connection with TLS within the time-out.
+    NoTls(Address, Duration),
     /// No whole response within the time-out.
     Timeout(Duration),
     /// The exchange broke.
@@ -102,6 +104,11 @@ impl fmt::Display for VerifyError {
             Self::Tls(address, reason) => {
                 write!(f, "the TLS handshake with {address} failed: {reason}")
             }
+            Self::NoTls(address, timeout) => write!(
+                f,
+                "there was no connection with TLS to {address} within {}",
+                show_duration(*timeout)
+            ),
             Self::Timeout(timeout) => write!(
                 f,
                 "the first request had no whole response within {}",
@@ -203,18 +210,33 @@ pub async fn ask(job: &Job, target: &Target) -> Result<Exchange, VerifyError> {
     }
 }
 
+/// A connection to the target, and what is left of the time.
+async fn reached(
+    target: &Target,
+    http: Http,
+    timeout: Duration,
+) -> Result<(Box<dyn Duplex>, Duration), VerifyError> {
+    let begun = Instant::now();
+    let reached = tokio::time::timeout(timeout, reach(target, http)).await;
+    let stream = reached.map_err(|_| match target.secure() {
+        Some(_) => VerifyError::NoTls(target.address().clone(), timeout),
+        None => VerifyError::Timeout(timeout),
+    })??;
+    Ok((stream, timeout.saturating_sub(begun.elapsed())))
+}
+
 async fn asked_two(
     request: &Http2Request,
     timeout: Duration,
     target: &Target,
 ) -> Result<Exchange, VerifyError> {
+    let (stream, left) = reached(target, Http::Two, timeout).await?;
     let work = async {
-        let stream = reach(target, Http::Two).await?;
         let mut connection = Http2::open(stream).await.map_err(VerifyError::Exchange)?;
         let response = connection.exchange(request, MAX_BODY).await;
         response.map_err(VerifyError::Exchange)
     };
-    tokio::time::timeout(timeout, work)
+    tokio::time::timeout(left, work)
         .await
         .map_err(|_| VerifyError::Timeout(timeout))?
 }
@@ -234,14 +256,14 @@ async fn asked(
     job: &Job,
     target: &Target,
 ) -> Result<Answered, VerifyError> {
+    let (mut stream, left) = reached(target, Http::One, job.timeout).await?;
     let work = async {
-        let mut stream = reach(target, Http::One).await?;
         let response = exchange(&mut stream, bytes, one.head_request, MAX_BODY)
             .await
             .map_err(VerifyError::Exchange)?;
         Ok((response, stream))
     };
-    tokio::time::timeout(job.timeout, work)
+    tokio::time::timeout(left, work)
         .await
         .map_err(|_| VerifyError::Timeout(job.timeout))?
 }

@@ -92,8 +92,10 @@ struct Worker<L> {
     shared: Shared,
     connections: Vec<L>,
     deadlines: Deadlines,
-    /// When pauses are over.
+    /// When connections are to be looked at that pause or had no room,
     holds: BinaryHeap<Reverse<(Instant, usize)>>,
+    /// and of each connection which of these holds; the others are past.
+    held_until: Vec<Option<Instant>>,
     /// Connections that have stopped reading for the sake of the others.
     hungry: Vec<usize>,
     /// The next connection that is to be opened before the load, and how many are being opened.
@@ -151,6 +153,7 @@ impl<L: Lane> Worker<L> {
             deadlines: Deadlines::new(duty.connections, shared.job.timeout),
             shared,
             holds: BinaryHeap::new(),
+            held_until: vec![None; duty.connections],
             hungry: Vec::new(),
             unopened: 0,
             opening: 0,
@@ -243,6 +246,7 @@ impl<L: Lane> Worker<L> {
         }
         self.term.stopped = true;
         self.holds.clear();
+        self.held_until.fill(None);
         self.open_no_more();
         for index in 0..self.connections.len() {
             match self.connections[index].phase() {
@@ -280,7 +284,10 @@ impl<L: Lane> Worker<L> {
                 break;
             }
             self.holds.pop();
-            self.release(index);
+            if self.held_until[index] == Some(at) {
+                self.held_until[index] = None;
+                self.release(index);
+            }
         }
     }
 
@@ -371,7 +378,10 @@ impl<L: Lane> Worker<L> {
 
     /// Goes on with a connection until it has to wait.
     fn go_on(&mut self, index: usize) {
-        for _ in 0..MOST_TURNS {
+        let mut turns = 0;
+        // The thread's buffer holds what a connection has read and not yet looked at.
+        while turns < MOST_TURNS || self.connections[index].holds_bytes() {
+            turns += 1;
             let Some(outcome) = self.connections[index].step(&mut self.shared) else {
                 self.feed(index);
                 return;
@@ -394,10 +404,15 @@ impl<L: Lane> Worker<L> {
 
     /// Has a connection tried again for which there was no room.
     fn look_for_room(&mut self, index: usize) {
-        if self.connections[index].lacks_room() {
-            self.holds
-                .push(Reverse((Instant::now() + ROOM_PAUSE, index)));
+        if self.connections[index].lacks_room() && self.held_until[index].is_none() {
+            self.hold(index, Instant::now() + ROOM_PAUSE);
         }
+    }
+
+    /// Comes back to a connection then, and not when it was to be before.
+    fn hold(&mut self, index: usize, until: Instant) {
+        self.held_until[index] = Some(until);
+        self.holds.push(Reverse((until, index)));
     }
 
     /// What a connection was at is over. Whether it has something else to do at once.
@@ -406,7 +421,7 @@ impl<L: Lane> Worker<L> {
         if !self.connections[index].is_asked() {
             self.opening -= 1;
             self.rest();
-            if matches!(outcome, Err(Cause::ConnectTimeout)) {
+            if matches!(&outcome, Err(cause) if cause.is_late_connecting()) {
                 // Nobody takes them. To wait so long for each would take for ever.
                 self.open_no_more();
             }
@@ -421,7 +436,7 @@ impl<L: Lane> Worker<L> {
         if unconnected && !self.term.stopped {
             let pause = self.connections[index].hold();
             let end = self.term.pause_end(now, pause);
-            self.holds.push(Reverse((end, index)));
+            self.hold(index, end);
             return false;
         }
         self.begin(index, now)

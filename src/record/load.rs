@@ -358,6 +358,20 @@ impl ErrorKind {
         }
     }
 
+    /// Whether there was no connection at all, after which the generator pauses.
+    pub fn is_of_connecting(self) -> bool {
+        matches!(
+            self,
+            Self::ConnectRefused
+                | Self::ConnectUnreachable
+                | Self::ConnectTimeout
+                | Self::NoLocalPort
+                | Self::NoDescriptor
+                | Self::Connect
+                | Self::Tls
+        )
+    }
+
     /// Whether the failure is the generator's or its machine's, never the server's.
     pub fn is_ours(self) -> bool {
         matches!(self, Self::NoLocalPort | Self::NoDescriptor)

@@ -333,15 +333,11 @@ impl Member {
 
 /// That a connection is refused.
 async fn nobody_listens(address: Address) -> Result<(), ServerError> {
-    if let Err(error) = Line::open(&address).await {
-        let refused = matches!(
-            error.kind(),
-            io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound
-        );
+    match Line::open(&address).await {
         // A Unix-domain socket whose queue is full refuses too, and somebody listens.
-        if refused || address.ip().is_some() {
-            return Ok(());
-        }
+        Err(error) if address.ip().is_none() && error.kind() == io::ErrorKind::WouldBlock => {}
+        Err(_) => return Ok(()),
+        Ok(_) => {}
     }
     let inode = match &address {
         Address::Ip(ip) => ports::listeners(ip.port())

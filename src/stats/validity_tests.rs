@@ -1,8 +1,9 @@
 //! Loads that obey the laws, and loads that break one each.
 
 use super::*;
-use crate::record::{Connections, Histogram};
+use crate::record::{Connections, ErrorKind, Histogram};
 use crate::spec::Amount;
+use crate::stats::{Limit, limit};
 
 fn work(connections: u32, amount: Amount) -> LoadSpec {
     LoadSpec {
@@ -154,6 +155,12 @@ fn idle_connections_are_found_but_not_while_draining() {
     let late = load(85_000, Duration::from_millis(1));
     assert_eq!(validity(&late, &ten_seconds(10), 0.001), [""; 0]);
     assert!(idle(&late, &ten_seconds(10)) && !idle(&honest(), &ten_seconds(10)));
+    assert_eq!(limit(&late, &ten_seconds(10)), Some(Limit::Idle));
+    // After a failed connect a connection pauses, which is no fault of the generator's.
+    let mut refused = late.clone();
+    refused.errors.insert(ErrorKind::ConnectRefused, 1);
+    refused.counts.failed += 1;
+    assert_eq!(limit(&refused, &ten_seconds(10)), None);
     let half = load(50_000, Duration::from_millis(1));
     assert!(validity(&half, &ten_seconds(10), 0.001)[0].contains("0.500 ×"));
     // The last response took five seconds more: nine connections were rightly idle.

@@ -6,6 +6,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 fn load(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_hotlap"))
@@ -180,6 +181,8 @@ fn what_goes_wrong_under_load_is_counted_by_its_kind() {
     assert_eq!(server.requests(), 1);
     let (told, _) = under(Manner::IsSilent, &["--timeout", "100ms"]);
     assert_eq!(told["errors"]["tls"], 6, "{told}");
+    let example = told["error_examples"]["tls"].as_str().unwrap();
+    assert!(example.contains("not over in time"), "{example}");
     let (told, server) = under(Manner::ToTheEnd, &[]);
     assert_eq!(told["succeeded"], 6, "{told}");
     assert_eq!(server.requests(), 7);
@@ -190,6 +193,22 @@ fn what_goes_wrong_under_load_is_counted_by_its_kind() {
     let (told, server) = under(Manner::ClosesIdle, &[]);
     assert_eq!(told["succeeded"], 6, "{told}");
     assert_eq!(server.requests(), 7);
+}
+
+#[test]
+fn a_server_that_shakes_no_hands_is_not_waited_for_with_each_connection() {
+    let folder = tempfile::tempdir().unwrap();
+    let certificate = Certificate::of(&NAMES, folder.path());
+    let server = TlsServer::start(&certificate, Manner::IsSilent);
+    let url = server.url("localhost");
+    let mut arguments = trusting(&url, &certificate, "640");
+    arguments.retain(|argument| !matches!(*argument, "-c" | "4"));
+    arguments.extend(["-c", "640", "-t", "1", "--timeout", "400ms"]);
+    let began = Instant::now();
+    let told = json(&load(&arguments));
+    assert_eq!(told["errors"]["tls"], 640, "{told}");
+    // 32 at a time would have been 20 times 400 ms before the load had begun.
+    assert!(began.elapsed() < Duration::from_secs(6), "{told}");
 }
 
 #[test]

@@ -182,10 +182,13 @@ fn body(text: &str) -> Result<String, String> {
 
 /// A time. A bare number is seconds, as for other load generators.
 fn duration(text: &str) -> Result<Duration, String> {
-    match text.parse::<u64>() {
-        Ok(seconds) => Ok(Duration::from_secs(seconds)),
-        Err(_) => parse_duration(text).map_err(|error| error.to_string()),
-    }
+    let is_bare = text.parse::<f64>().is_ok();
+    let parsed = if is_bare {
+        parse_duration(&format!("{text}s"))
+    } else {
+        parse_duration(text)
+    };
+    parsed.map_err(|error| error.to_string())
 }
 
 fn lasting(text: &str) -> Result<Duration, String> {
@@ -255,10 +258,13 @@ mod tests {
                 "{text}"
             );
         }
-        for text in ["0", "0s", "-1", "ten", "", "1.5"] {
+        for text in ["0", "0s", "-1", "ten", "", "1.5.2"] {
             assert!(lasting(text).is_err(), "{text:?} was taken");
         }
         assert_eq!(duration("0").unwrap(), Duration::ZERO);
+        assert_eq!(duration("0.3").unwrap(), Duration::from_millis(300));
+        assert!(duration("9999999999").is_err());
+        assert!(duration("-1").is_err());
     }
 
     #[test]

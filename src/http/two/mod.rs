@@ -7,11 +7,13 @@ mod request;
 
 pub use broken::Broken;
 pub use meter::{Answered, Meter, Metered, Traffic};
-pub use request::{Body, Http2Request};
+pub use request::{Body, Http2Request, announced};
 
+use super::decoder::ProtocolError;
 use super::exchange::{Exchange, ExchangeError, Kept};
 use super::head::MAX_HEAD;
 use http_body_util::BodyExt as _;
+use hyper::body::Body as _;
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use std::sync::Arc;
@@ -99,6 +101,9 @@ impl Http2 {
                     limit: cap,
                 });
             }
+        }
+        if request.is_cut(&head.headers, kept.received(), body.is_end_stream()) {
+            return Err(ExchangeError::Protocol(ProtocolError::ShortBody));
         }
         Ok(kept.finish(true, 0))
     }

@@ -3,7 +3,7 @@
 use crate::http::{Request, RequestError};
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Uri, Version};
 use std::fmt::Write as _;
 
@@ -67,6 +67,24 @@ impl Http2Request {
         *request.headers_mut() = self.headers.clone();
         request
     }
+
+    /// Whether a response that came to an end is not whole, after so many bytes of its body; `ended` tells whether the server
+    /// ended the stream itself. It may reset a stream with `NO_ERROR` behind a whole response (RFC 9113, section 8.1), and hyper
+    /// takes each such reset for the end. That the stream was ended before does not show while a body is being sent.
+    pub fn is_cut(&self, headers: &HeaderMap, received: u64, ended: bool) -> bool {
+        // How much there is of a body whose stream was ended is judged by h2.
+        !ended
+            && match announced(headers) {
+                Some(length) => received < length,
+                None => self.body.is_empty(),
+            }
+    }
+}
+
+/// The size of a body as its head announces it, in bytes.
+pub fn announced(headers: &HeaderMap) -> Option<u64> {
+    let length = headers.get(CONTENT_LENGTH)?;
+    length.to_str().ok()?.parse().ok()
 }
 
 fn uri(scheme: &str, authority: &str, target: &str) -> Result<Uri, RequestError> {

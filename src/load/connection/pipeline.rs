@@ -4,10 +4,11 @@
 //! What becomes of those behind when the connection ends:
 //! - After a response that announces the close, or where the connection ends before the first byte of a response and has
 //!   carried one before, nothing was said of the requests that are left. They are sent once more, on a new connection, and
-//!   counted as retried; whoever has been sent twice by then fails as closed early. Where no close was announced and one
+//!   counted as retried. Where no close was announced, whoever was sent twice by then fails as closed early; and where one
 //!   of them must not come twice, as a POST, all fail.
 //! - Where it breaks in any other way (a malformed or cut response, a time-out, bytes that nothing asked for), all that were
-//!   sent on it fail by what broke it: no answer to them can come any more.
+//!   sent on it fail by what broke it: no answer to them can come any more. Those of which nothing was written yet are
+//!   sent on the next one.
 
 use super::{Connection, MOST_READS, Phase, Shared};
 use crate::http::{Ending, ProtocolError, Step};
@@ -33,7 +34,10 @@ struct Ahead {
     begun: Instant,
     /// When its first byte was written, the first time if it is sent again.
     written: Option<Instant>,
+    /// Whether it was sent again though a server may have processed it.
     retried: bool,
+    /// Where it begins among all bytes that were laid down for the connection.
+    from: u64,
 }
 
 /// One connection and the requests that it is at.
@@ -47,6 +51,8 @@ pub(in crate::load) struct Pipeline {
     /// Bytes that are being written.
     out: Vec<u8>,
     out_written: usize,
+    /// How many bytes were written for the connection before those in `out`.
+    before: u64,
     /// What of the thread's buffer is not looked at yet; empty whenever another connection has its turn.
     rest: Range<usize>,
     /// So many of the oldest ones fail by this.
@@ -76,6 +82,7 @@ impl Pipeline {
         self.link.close();
         self.out.clear();
         self.out_written = 0;
+        self.before = 0;
         self.rest = 0..0;
         self.sent = 0;
         self.link.phase = if self.queue.is_empty() {
@@ -86,17 +93,17 @@ impl Pipeline {
     }
 
     /// The connection is over, though not by the fault of those that were sent behind the first `answered` ones: they are sent
-    /// once more. Those for which that would be the third time fail by `cause`.
-    fn send_again(&mut self, answered: usize, cause: Cause, shared: &mut Shared) {
+    /// again. Where it is not `known` that the server has not processed them, those that were sent again before fail by `cause`.
+    fn send_again(&mut self, answered: usize, known: bool, cause: Cause, shared: &mut Shared) {
         let mut failing = 0;
         let sent = self.sent;
         for ahead in self.queue.iter_mut().take(sent).skip(answered) {
-            if ahead.retried {
+            if ahead.retried && !known {
                 // The older ones were sent again first, so these lie in front.
                 failing += 1;
                 continue;
             }
-            ahead.retried = true;
+            ahead.retried |= !known;
             shared.recorder.retried();
         }
         self.close();
@@ -108,17 +115,24 @@ impl Pipeline {
     /// The connection broke, or could not be had.
     fn broken(&mut self, cause: Cause, shared: &mut Shared) {
         let idle = self.link.served && !self.link.decoder.began() && cause.may_be_an_idle_close();
-        let mut sent = self.queue.iter().take(self.sent);
-        if idle && sent.all(|ahead| shared.job.requests[ahead.which].idempotent) {
-            self.send_again(0, cause, shared);
+        let mut begun = self.queue.iter().take(self.begun());
+        if idle && begun.all(|ahead| shared.job.requests[ahead.which].idempotent) {
+            self.send_again(0, false, cause, shared);
         } else {
             self.fail_all(cause);
         }
     }
 
-    /// All that were sent fail; where none was, the oldest one.
+    /// How many requests the server may have seen something of.
+    fn begun(&self) -> usize {
+        let written = self.before + self.out_written as u64;
+        let sent = self.queue.iter().take(self.sent);
+        sent.take_while(|ahead| ahead.from < written).count()
+    }
+
+    /// All of which something was written fail; where there is none, the oldest one. Those behind are still to be sent.
     fn fail_all(&mut self, cause: Cause) {
-        let failing = self.sent.max(1);
+        let failing = self.begun().max(1);
         self.close();
         self.failing = Some((cause, failing));
     }
@@ -226,7 +240,7 @@ impl Pipeline {
         self.link.served = true;
         if !ending.reusable {
             shared.recorder.closed_by_server();
-            self.send_again(1, ProtocolError::ClosedEarly.into(), shared);
+            self.send_again(1, true, ProtocolError::ClosedEarly.into(), shared);
         } else if self.sent == 1 && !self.rest.is_empty() {
             self.close();
             return Err(ProtocolError::UnaskedBytes.into());
@@ -247,6 +261,7 @@ impl Pipeline {
         let link = &mut self.link;
         loop {
             if self.out_written == self.out.len() {
+                self.before += self.out.len() as u64;
                 self.out.clear();
                 self.out_written = 0;
                 while self.out.len() < TOGETHER
@@ -254,6 +269,7 @@ impl Pipeline {
                 {
                     let request = &shared.job.requests[next.which];
                     let from = self.out.len();
+                    next.from = self.before + from as u64;
                     loop {
                         let rest = request.unwritten(&next.room, self.out.len() - from);
                         if rest.is_empty() {
@@ -310,6 +326,7 @@ impl Lane for Pipeline {
             sent: 0,
             out: Vec::new(),
             out_written: 0,
+            before: 0,
             rest: 0..0,
             failing: None,
             opened: Instant::now(),
@@ -327,6 +344,10 @@ impl Lane for Pipeline {
 
     fn has_room(&self) -> bool {
         self.queue.len() < self.depth
+    }
+
+    fn holds_bytes(&self) -> bool {
+        !self.rest.is_empty()
     }
 
     fn is_hungry(&self) -> bool {
@@ -351,6 +372,7 @@ impl Lane for Pipeline {
             begun,
             written: None,
             retried: false,
+            from: 0,
         });
         if self.queue.len() == 1 {
             self.aim(shared);

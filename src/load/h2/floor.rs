@@ -3,7 +3,6 @@
 use super::lane;
 use super::link::Link;
 use crate::http::{Http2Request, Reference, Traffic};
-use crate::load::cause::Cause;
 use crate::load::control::{Cancel, Progress};
 use crate::load::deadlines::Deadlines;
 use crate::load::dial::Dialer;
@@ -143,7 +142,7 @@ impl Floor {
             // Of those that are stopped nothing is counted that was not counted before.
             let outcome = attempt.outcome().await;
             floor.rest();
-            if matches!(outcome, Err(Cause::ConnectTimeout)) {
+            if matches!(&outcome, Err(cause) if cause.is_late_connecting()) {
                 // Nobody takes them. To wait so long for each would take for ever.
                 floor.open_no_more();
             }
@@ -257,6 +256,10 @@ impl Floor {
     /// Pauses after a failed connect, but not beyond the phase.
     pub(super) async fn hold(&self, lane: usize, now: Instant, pause: Duration) {
         let end = self.term.borrow().pause_end(now, pause);
+        if !self.is_stopped() {
+            // What ended the request does not end the pause.
+            self.signals[lane].end.set(None);
+        }
         let _ = self
             .attend(lane, tokio::time::sleep_until(end.into()))
             .await;

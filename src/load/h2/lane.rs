@@ -2,10 +2,10 @@
 
 use super::floor::{End, Floor};
 use super::link::{Link, Live};
-use crate::http::{Broken, Checker, ProtocolError, Sink as _};
+use crate::http::{Broken, Checker, ProtocolError, Sink as _, announced};
 use crate::load::cause::Cause;
 use http_body_util::BodyExt as _;
-use hyper::header::CONTENT_LENGTH;
+use hyper::body::Body as _;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,6 +15,7 @@ struct Trip {
     begun: Instant,
     /// When it was handed to hyper, the first time if it is sent again.
     written: Option<Instant>,
+    /// Whether it was sent again though its connection had processed nothing, or may have processed it.
     retried: bool,
     /// Whether its head has come,
     head: bool,
@@ -39,7 +40,7 @@ pub(super) async fn live(floor: Rc<Floor>, link: Rc<Link>, index: usize) {
         let outcome = match floor.attend(index, asked).await {
             Ok(outcome) => outcome,
             Err(End::Stopped) => Err(Cause::Stopped),
-            Err(End::Expired) if trip.written.is_none() => Err(Cause::ConnectTimeout),
+            Err(End::Expired) if trip.written.is_none() => Err(link.late()),
             Err(End::Expired) => Err(Cause::Timeout),
         };
         now = Instant::now();
@@ -54,7 +55,7 @@ pub(super) async fn live(floor: Rc<Floor>, link: Rc<Link>, index: usize) {
     floor.leave(now);
 }
 
-/// One request, and once more where it was not processed.
+/// One request, sent again where it was not processed.
 async fn ask(
     floor: &Rc<Floor>,
     link: &Rc<Link>,
@@ -85,10 +86,13 @@ async fn ask(
             && live.has_served()
             && live.received() == before
             && floor.job.requests[0].idempotent;
-        if trip.retried || trip.head || !(broken.is_unprocessed() || idle) {
+        // A connection that carries few requests refuses many of those behind them. While some are processed, others will be.
+        let refused = broken.is_unprocessed();
+        let surely = refused && live.has_served();
+        if trip.head || !(surely || ((refused || idle) && !trip.retried)) {
             return Err(cause(broken, trip));
         }
-        trip.retried = true;
+        trip.retried |= !surely;
         floor.recorder.borrow_mut().retried();
     }
 }
@@ -130,12 +134,14 @@ async fn exchange(
                 }
             }
             Err(error) => {
-                let length = head.headers.get(CONTENT_LENGTH);
-                let length = length.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-                trip.short = length.is_some_and(|length| checker.body_bytes() < length);
+                let announced = announced(&head.headers);
+                trip.short = announced.is_some_and(|length| checker.body_bytes() < length);
                 return Err(broken(error));
             }
         }
+    }
+    if request.is_cut(&head.headers, checker.body_bytes(), body.is_end_stream()) {
+        return Err(Broken::Closed);
     }
     Ok(())
 }

@@ -136,6 +136,8 @@ enum State {
 pub(super) struct Link {
     state: RefCell<State>,
     opened: Cell<bool>,
+    /// While TLS is being agreed on.
+    shaking: Cell<bool>,
     pause: Cell<Pause>,
 }
 
@@ -144,6 +146,7 @@ impl Default for Link {
         Self {
             state: RefCell::new(State::Closed),
             opened: Cell::new(false),
+            shaking: Cell::new(false),
             pause: Cell::default(),
         }
     }
@@ -196,6 +199,19 @@ impl Link {
         }
     }
 
+    /// Why a connection is not there in time, by what it is at.
+    pub(super) fn late(&self) -> Cause {
+        self.is_late().into()
+    }
+
+    fn is_late(&self) -> Refused {
+        if self.shaking.get() {
+            Refused::Tls(Arc::new(TlsFault::Late))
+        } else {
+            Refused::Timeout
+        }
+    }
+
     /// How long to pause after a failed connect; a dead server must not make a busy loop.
     pub(super) fn pause(&self) -> Duration {
         let mut pause = self.pause.get();
@@ -224,16 +240,10 @@ impl Link {
     async fn reach(&self, floor: &Floor) -> Result<Rc<Live>, Refused> {
         let since = Instant::now();
         let meter = Arc::new(Meter::within(Arc::clone(&floor.traffic)));
-        let shaking = Cell::new(false);
-        let opened = agree(floor, &meter, &shaking);
+        self.shaking.set(false);
+        let opened = agree(floor, &meter, &self.shaking);
         let opened = tokio::time::timeout(floor.job.timeout, opened).await;
-        let (sender, connection) = opened.map_err(|_| {
-            if shaking.get() {
-                Refused::Tls(Arc::new(TlsFault::Late))
-            } else {
-                Refused::Timeout
-            }
-        })??;
+        let (sender, connection) = opened.map_err(|_| self.is_late())??;
         let most = connection.current_max_send_streams();
         let fewest = floor.allowed.get().map_or(most, |before| before.min(most));
         floor.allowed.set(Some(fewest));

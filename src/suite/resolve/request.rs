@@ -114,6 +114,13 @@ impl Resolver {
         let template = self.template(path, place);
         // What stands in `{{ … }}` is looked at again when it is known.
         let mut outside = outside_templates(&template.value);
+        if begins_with_a_number(&template.value) {
+            let message = "a path begins with `/`, and a number does not";
+            let help = format!("write \"/{}\"", template.value);
+            let diagnostic = Diagnostic::error(code::BAD_REQUEST, message, template.span.clone());
+            self.say(diagnostic.help(help));
+            return template;
+        }
         if template.value.starts_with("{{") || template.value.starts_with("{%") {
             outside.insert(0, '/');
         }
@@ -256,6 +263,16 @@ impl Resolver {
             no_headers,
         }
     }
+}
+
+/// Whether the first that a text gives is the number of a request, or one by chance.
+fn begins_with_a_number(text: &str) -> bool {
+    let first = text.strip_prefix("{{").map(str::trim_start);
+    first.is_some_and(|first| {
+        ["counter", "random"]
+            .iter()
+            .any(|name| first.starts_with(name))
+    })
 }
 
 /// The text without its templates; each leaves a letter.
