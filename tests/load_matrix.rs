@@ -1022,7 +1022,7 @@ fn a_server_that_takes_no_more_connections_is_not_waited_for_with_each_of_them()
 fn a_socket_that_is_gone_before_the_load_fails_its_requests_and_can_be_stopped() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket");
-    let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let listener = UnixListener::bind(&path).unwrap();
     let answers = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let _ = stream.read(&mut [0; 1024]);
