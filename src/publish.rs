@@ -1,23 +1,27 @@
-//! Which files a run's report becomes: the suite's own page, the index of all suites, and a part
+//! Which files a run's report becomes: the suite's own page with a badge beside it, the index of all suites, and a part
 //! of another file between two markers. What the index needs of a run is a comment in the last line
 //! of its page, since pages are committed and records are not.
 
-use crate::report::{Digest, escape};
+mod index;
+mod links;
+mod splice;
+
+pub use index::index;
+pub use links::relink;
+pub use splice::{SpliceError, check as check_markers, marked_as, splice};
+
+use crate::report::Digest;
 use crate::store::{StoreError, write_whole};
-use std::fmt::{self, Write as _};
+use index::INDEX;
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where a spliced report begins.
-pub const BEGIN: &str = "<!-- hotlap:begin -->";
-/// Where it ends.
-pub const END: &str = "<!-- hotlap:end -->";
-
 const DIGEST: &str = "<!-- hotlap: ";
 const DIGEST_END: &str = " -->";
-/// The first line of an index, by which it is known as hotlap's own.
-const INDEX: &str = "<!-- hotlap: index; `hotlap` writes this file anew after each run -->";
+/// The second line of a badge, by which it is known as hotlap's own.
+const BADGE: &str = "\n<!-- hotlap: badge -->\n";
 
 /// What was published.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,13 +61,6 @@ pub enum PublishError {
         /// Which one.
         path: PathBuf,
     },
-    /// A marker is missing in the file that takes a report, or they are the wrong way round.
-    Markers {
-        /// What is missing.
-        missing: &'static str,
-    },
-    /// The report holds a marker itself (a suite file or a description that speaks of them).
-    Nested,
 }
 
 impl fmt::Display for PublishError {
@@ -77,16 +74,6 @@ impl fmt::Display for PublishError {
                  folder with --out",
                 path.display()
             ),
-            Self::Markers { missing } => write!(
-                f,
-                "there is no line \"{missing}\" where it should be; write \"{BEGIN}\" and below it \"{END}\" where the \
-                 report shall stand"
-            ),
-            Self::Nested => write!(
-                f,
-                "the report itself holds \"{BEGIN}\" or \"{END}\" (in its description or suite file), so its end \
-                 could not be found again"
-            ),
         }
     }
 }
@@ -95,14 +82,13 @@ impl std::error::Error for PublishError {}
 
 /// The page of a suite: `<out>/<suite>/README.md`, or `README.<profile>.md` beside it.
 pub fn page_path(out: &Path, digest: &Digest) -> PathBuf {
-    out.join(&digest.suite).join(page_name(digest))
+    out.join(&digest.suite).join(digest.page_name())
 }
 
-fn page_name(digest: &Digest) -> String {
-    match &digest.profile {
-        None => "README.md".to_owned(),
-        Some(profile) => format!("README.{profile}.md"),
-    }
+/// What the page of the same suite and profile shows now; none where there is no page of ours.
+pub fn shown(out: &Path, digest: &Digest) -> Option<Digest> {
+    let page = fs::read(page_path(out, digest)).ok()?;
+    read_digest(&String::from_utf8_lossy(&page))
 }
 
 /// A page: the report, and in its last line what the index needs to know.
@@ -169,96 +155,23 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, PublishError> {
         .collect()
 }
 
-/// The index: a row a suite and profile, with links to their pages.
-pub fn index(digests: &[Digest]) -> String {
-    let mut out = format!("{INDEX}\n# Benchmarks\n\n");
-    // A folder of suites without any gate has no column of them.
-    let gated = digests.iter().any(|digest| digest.gates > 0);
-    let (head, rule) = if gated {
-        (" Gates |", ":--|")
-    } else {
-        ("", "")
-    };
-    let _ = writeln!(
-        out,
-        "| Suite | Profile | Newest run | Cells | Without figures |{head}\n|:--|:--|:--|--:|:--|{rule}",
-    );
-    for digest in digests {
-        let profile = digest.profile.as_deref().unwrap_or("default");
-        let link = format!("{}/{}", encode(&digest.suite), encode(&page_name(digest)));
-        let gates = if gated {
-            format!(" {} |", gates(digest))
-        } else {
-            String::new()
-        };
-        let _ = writeln!(
-            out,
-            "| [{}]({link}) | {} | {} | {} | {} |{gates}",
-            escape(&digest.title),
-            escape(profile),
-            escape(&when(digest)),
-            digest.cells,
-            without_figures(digest),
-        );
-    }
-    out
-}
-
-/// `2026-11-30 19:05`, in UTC.
-fn when(digest: &Digest) -> String {
-    let minutes = digest.started.get(..16).unwrap_or(&digest.started);
-    minutes.replace('T', " ")
-}
-
-fn without_figures(digest: &Digest) -> String {
-    let counts = [
-        (digest.failed, "failed"),
-        (digest.invalid, "invalid"),
-        (digest.skipped, "skipped"),
-    ];
-    let parts: Vec<String> = counts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| format!("{count} {word}"))
-        .collect();
-    if parts.is_empty() {
-        "none".to_owned()
-    } else {
-        parts.join(", ")
-    }
-}
-
-/// What became of the gates of a suite.
-fn gates(digest: &Digest) -> String {
-    match (digest.gates, digest.gates_fell) {
-        (0, _) => "–".to_owned(),
-        (all, 0) => format!("{all} held"),
-        (all, fell) => format!("**{fell} of {all} fell**"),
-    }
-}
-
-/// A part of a path as a link holds it.
-fn encode(part: &str) -> String {
-    let mut out = String::new();
-    for byte in part.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
-    out
-}
-
-/// Publishes the report of a whole run below `out`: its suite's page, then the index, made from
-/// all pages. A run that is not the whole suite, or older than what the page shows, changes nothing;
-/// run ids begin with their time, so the later one is the greater.
-pub fn publish(out: &Path, digest: &Digest, report: &str) -> Result<Published, PublishError> {
+/// Publishes the report of a whole run below `out`: its suite's page and badge, then the index, made from
+/// all pages. Links of the report are relative to `folder`, the run's. A run that is not the whole suite, or older than what
+/// the page shows, changes nothing; run ids begin with their time, so the later one is the greater.
+pub fn publish(
+    out: &Path,
+    digest: &Digest,
+    folder: &Path,
+    report: &str,
+    badge: &[u8],
+) -> Result<Published, PublishError> {
     if !digest.whole {
         return Ok(Published::NotWhole);
     }
     let page_path = page_path(out, digest);
     let index_path = out.join("README.md");
+    let own = page_path.parent().unwrap_or(out).to_owned();
+    let badge_path = own.join(digest.badge_name());
     if let Some(page) = read_own(&page_path, |page| read_digest(page).is_some())? {
         let shows = read_digest(&page).map(|shown| shown.run);
         if let Some(shows) = shows.filter(|shows| *shows > digest.run) {
@@ -270,14 +183,23 @@ pub fn publish(out: &Path, digest: &Digest, report: &str) -> Result<Published, P
     }
     // Looked at before the first write, so that a refusal leaves nothing half done.
     read_own(&index_path, |text| text.starts_with(INDEX))?;
-    let folder = page_path.parent().unwrap_or(out);
-    fs::create_dir_all(folder).map_err(|error| in_file(folder, error))?;
-    write_whole(&page_path, page(report, digest).as_bytes()).map_err(PublishError::Write)?;
+    read_own(&badge_path, |text| text.contains(BADGE))?;
+    fs::create_dir_all(&own).map_err(|error| in_file(&own, error))?;
+    let report = relink(report, &real(folder), &real(&own));
+    write_whole(&page_path, page(&report, digest).as_bytes()).map_err(PublishError::Write)?;
+    write_whole(&badge_path, badge).map_err(PublishError::Write)?;
     write_whole(&index_path, index(&collect(out)?).as_bytes()).map_err(PublishError::Write)?;
     Ok(Published::Written {
         page: page_path,
         index: index_path,
     })
+}
+
+/// A folder from the root, without links on the way.
+pub fn real(folder: &Path) -> PathBuf {
+    fs::canonicalize(folder)
+        .or_else(|_| std::path::absolute(folder))
+        .unwrap_or_else(|_| folder.to_owned())
 }
 
 /// The text of a file of ours; none where there is none. Another's is an error.
@@ -303,27 +225,16 @@ fn in_file(path: &Path, error: io::Error) -> PublishError {
     }
 }
 
-/// `target` with `report` between its two markers, in place of what stood there. The markers
-/// stay, so it can be done again.
-pub fn splice(target: &str, report: &str) -> Result<String, PublishError> {
-    if report.contains(BEGIN) || report.contains(END) {
-        return Err(PublishError::Nested);
-    }
-    let begin = target
-        .find(BEGIN)
-        .ok_or(PublishError::Markers { missing: BEGIN })?
-        + BEGIN.len();
-    let end = target[begin..]
-        .find(END)
-        .ok_or(PublishError::Markers { missing: END })?
-        + begin;
-    let (before, after) = (&target[..begin], &target[end..]);
-    Ok(format!("{before}\n\n{}\n\n{after}", report.trim()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Publishes a report of a run whose folder is where it belongs.
+    fn put(out: &Path, digest: &Digest, report: &str) -> Result<Published, PublishError> {
+        let folder = out.join(&digest.suite).join("runs").join(&digest.run.0);
+        let badge = "<svg>\n<!-- hotlap: badge -->\n</svg>\n";
+        publish(out, digest, &folder, report, badge.as_bytes())
+    }
 
     fn digest(suite: &str, profile: Option<&str>, run: &str) -> Digest {
         let digest = serde_json::json!({
@@ -358,44 +269,53 @@ mod tests {
         let out = tempfile::tempdir().unwrap();
         let out = out.path();
         for (suite, profile) in [("json", None), ("gzip", Some("quick")), ("gzip", None)] {
-            let done = publish(out, &digest(suite, profile, "2026-1"), "# report\n").unwrap();
+            let done = put(out, &digest(suite, profile, "2026-1"), "# report\n").unwrap();
             assert!(matches!(done, Published::Written { .. }));
         }
         fs::write(out.join("gzip/README.md.orig"), "other").unwrap();
         fs::write(out.join("gzip/README.notes.md"), "of a person").unwrap();
         let index = fs::read_to_string(out.join("README.md")).unwrap();
-        let rows: Vec<&str> = index
-            .lines()
-            .filter(|line| line.starts_with("| ["))
-            .collect();
-        assert_eq!(
-            rows,
-            [
-                "| [gzip: a\\|b --&gt; &lt;x&gt;](gzip/README.md) | default | 2026-11-30 19:05 | 5 | 1 failed, 1 skipped |",
-                "| [gzip: a\\|b --&gt; &lt;x&gt;](gzip/README.quick.md) | quick | 2026-11-30 19:05 | 5 | 1 failed, 1 skipped |",
-                "| [json: a\\|b --&gt; &lt;x&gt;](json/README.md) | default | 2026-11-30 19:05 | 5 | 1 failed, 1 skipped |",
-            ]
-        );
+        let pages = [
+            "](gzip/README.md)",
+            "](gzip/README.quick.md)",
+            "](json/README.md)",
+        ];
+        let places: Vec<usize> = pages.iter().map(|page| index.find(page).unwrap()).collect();
+        assert!(places.is_sorted(), "{index}");
+        for badge in ["gzip/badge.svg", "gzip/badge.quick.svg", "json/badge.svg"] {
+            assert!(out.join(badge).is_file(), "{badge}");
+        }
         assert_eq!(collect(out).unwrap().len(), 3);
     }
 
     #[test]
-    fn the_index_has_gates_where_a_suite_has_some() {
-        let plain = digest("json", None, "2026-1");
-        assert!(!index(std::slice::from_ref(&plain)).contains("Gates"));
-        let gated = |fell| Digest {
-            gates: 7,
-            gates_fell: fell,
-            ..digest("gzip", None, "2026-1")
-        };
-        let index = index(&[gated(0), gated(2), plain]);
-        let ends: Vec<&str> = index
-            .lines()
-            .filter(|line| line.starts_with("| ["))
-            .filter_map(|line| line.rsplit(" | ").next())
-            .collect();
-        assert_eq!(ends, ["7 held |", "**2 of 7 fell** |", "– |"]);
-        assert!(index.contains("| Without figures | Gates |\n|:--|:--|:--|--:|:--|:--|\n"));
+    fn links_of_a_report_lead_on_its_page_where_they_led_in_its_folder() {
+        let out = tempfile::tempdir().unwrap();
+        let digest = digest("gzip", None, "2026-1");
+        let report = "![t](plots/t.svg) [p](../../README.md) [x](https://e.org)";
+        put(out.path(), &digest, report).unwrap();
+        let page = fs::read_to_string(page_path(out.path(), &digest)).unwrap();
+        assert!(
+            page.starts_with("![t](runs/2026-1/plots/t.svg) [p](README.md) [x](https://e.org)\n"),
+            "{page}"
+        );
+        assert_eq!(shown(out.path(), &digest), Some(digest));
+    }
+
+    #[test]
+    fn a_page_of_an_earlier_version_is_in_the_index() {
+        let out = tempfile::tempdir().unwrap();
+        let out = out.path();
+        fs::create_dir(out.join("old")).unwrap();
+        let line = r#"<!-- hotlap: {"run":"2025-1","suite":"old","title":"Old","profile":null,"started":"2025-01-02T03:04:05Z","cells":2,"measured":2,"failed":0,"invalid":0,"skipped":0,"whole":true,"of_later":[1]} -->"#;
+        fs::write(out.join("old/README.md"), format!("# Old\n\n{line}\n")).unwrap();
+        let index = index(&collect(out).unwrap());
+        assert!(
+            index.contains(
+                "| [Old](old/README.md) | – | [2025\u{2011}01\u{2011}02\u{a0}03:04](old/README.md#how-it-was-measured) | – | – | 2 |"
+            ),
+            "{index}"
+        );
     }
 
     #[test]
@@ -403,21 +323,21 @@ mod tests {
         let out = tempfile::tempdir().unwrap();
         let out = out.path();
         let newer = digest("gzip", None, "2026-11-30T190500Z-a");
-        publish(out, &newer, "new").unwrap();
+        put(out, &newer, "new").unwrap();
         let older = digest("gzip", None, "2026-11-29T190500Z-b");
         assert!(matches!(
-            publish(out, &older, "old").unwrap(),
+            put(out, &older, "old").unwrap(),
             Published::Older { .. }
         ));
         let part = Digest {
             whole: false,
             ..digest("gzip", None, "2026-12-01T190500Z-c")
         };
-        assert_eq!(publish(out, &part, "part").unwrap(), Published::NotWhole);
+        assert_eq!(put(out, &part, "part").unwrap(), Published::NotWhole);
         let page = fs::read_to_string(page_path(out, &newer)).unwrap();
         assert!(page.starts_with("new\n"));
         assert!(matches!(
-            publish(out, &newer, "again").unwrap(),
+            put(out, &newer, "again").unwrap(),
             Published::Written { .. }
         ));
     }
@@ -427,37 +347,12 @@ mod tests {
         let out = tempfile::tempdir().unwrap();
         let out = out.path();
         fs::write(out.join("README.md"), "# ours\n").unwrap();
-        let error = publish(out, &digest("gzip", None, "2026-1"), "x").unwrap_err();
+        let error = put(out, &digest("gzip", None, "2026-1"), "x").unwrap_err();
         assert!(matches!(&error, PublishError::Foreign { path } if *path == out.join("README.md")));
         assert!(!out.join("gzip").exists());
         assert_eq!(
             fs::read_to_string(out.join("README.md")).unwrap(),
             "# ours\n"
         );
-    }
-
-    #[test]
-    fn a_report_is_spliced_between_markers_again_and_again() {
-        let target = format!("# Mine\n\n{BEGIN}\nold\n{END}\n\nThe end.\n");
-        let once = splice(&target, "# New\n").unwrap();
-        assert_eq!(
-            once,
-            format!("# Mine\n\n{BEGIN}\n\n# New\n\n{END}\n\nThe end.\n")
-        );
-        assert_eq!(splice(&once, "# New\n").unwrap(), once);
-    }
-
-    #[test]
-    fn a_splice_without_its_markers_is_an_error() {
-        for (target, missing) in [
-            (END.to_owned(), BEGIN),
-            (BEGIN.to_owned(), END),
-            (format!("{END}{BEGIN}"), END),
-        ] {
-            let error = splice(&target, "x").unwrap_err();
-            assert!(error.to_string().contains(missing), "{error}");
-        }
-        let nested = splice(&format!("{BEGIN}{END}"), END).unwrap_err();
-        assert!(matches!(nested, PublishError::Nested));
     }
 }

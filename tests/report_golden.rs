@@ -12,7 +12,7 @@ mod fixture;
 
 use fixture::{Records, records};
 use hotlap::record::{End, Outcome};
-use hotlap::report::{Format, Input, Options, Output, ReportError, render};
+use hotlap::report::{Format, Input, Options, Output, ReportError, Template, render};
 use pulldown_cmark::{Event, Options as Markdown, Parser, Tag, TagEnd};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -442,7 +442,7 @@ fn what_baselines_differ_in_is_named_with_each_departure() {
 fn a_template_of_ones_own_is_used_and_its_mistakes_are_shown() {
     let records = records();
     let with = |text: &str| {
-        let template = Some(("mine.md.j2".to_owned(), text.to_owned()));
+        let template = Some(Template::new("mine.md.j2", text));
         render(
             &input(&records),
             &Options {

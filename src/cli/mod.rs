@@ -24,7 +24,10 @@ mod schema;
 mod scratch;
 mod serve;
 mod signals;
+mod splice;
+mod standing;
 mod suites;
+mod templates;
 mod terminal;
 
 pub use exit::Exit;

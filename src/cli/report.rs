@@ -3,10 +3,11 @@
 use super::baseline::{Whose, older};
 use super::exit::Exit;
 use super::gates;
-use super::reports::{Made, make, open, save, template, with_input};
+use super::reports::{make, open, save, with_input};
+use super::splice::Splice;
+use super::templates::template;
 use super::terminal::{print, say_error, say_line};
-use crate::publish::splice;
-use crate::report::{self, Format, Options};
+use crate::report::{self, Format, Options, Output, Template};
 use crate::store::{self, Stored};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ Examples:
   hotlap report latest
   hotlap report reports/quickstart/runs/2026-11-30T190500Z-ab12cd3
   hotlap report latest --format md --stdout
-  hotlap report latest --splice README.md
+  hotlap report latest --template short --splice README.md
   hotlap report latest --baseline previous
   hotlap report latest --as-baseline baselines/api.json")]
 pub(super) struct ReportArgs {
@@ -34,8 +35,8 @@ pub(super) struct ReportArgs {
     /// Which reports to make [default: all]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "FORMAT")]
     format: Vec<FormatName>,
-    /// A minijinja template for report.md in the place of the built-in one
-    #[arg(long, value_name = "FILE")]
+    /// Make the report by this template alone: default, short, leaderboard, pull-request, or a file (docs/templates.md)
+    #[arg(long, value_name = "TEMPLATE")]
     template: Option<PathBuf>,
     /// Compare with this run, in these reports only: a folder, an id, a file, or `previous`
     #[arg(long, value_name = "RUN")]
@@ -43,7 +44,8 @@ pub(super) struct ReportArgs {
     /// Write what another run needs to be compared with this one, a `baseline.json` to commit, and no report
     #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "template", "splice", "stdout", "baseline"])]
     as_baseline: Option<PathBuf>,
-    /// Put report.md between the two markers of this file too
+    /// Put the report between the lines <!-- hotlap:begin --> and <!-- hotlap:end --> of this file; with --template
+    /// that one's, and into no other file
     #[arg(long, value_name = "FILE")]
     splice: Option<PathBuf>,
     /// Print the reports instead of writing them
@@ -62,6 +64,8 @@ enum FormatName {
     Csv,
     /// report.json
     Json,
+    /// badge.svg
+    Badge,
 }
 
 impl From<FormatName> for Format {
@@ -70,6 +74,7 @@ impl From<FormatName> for Format {
             FormatName::Md => Self::Markdown,
             FormatName::Csv => Self::Csv,
             FormatName::Json => Self::Json,
+            FormatName::Badge => Self::Badge,
         }
     }
 }
@@ -103,10 +108,19 @@ fn report(arguments: &ReportArgs) -> Result<Exit, Exit> {
         return as_baseline(&stored, file).map(|()| Exit::Fine);
     }
     let mut formats: Vec<Format> = arguments.format.iter().copied().map(Format::from).collect();
-    if arguments.splice.is_some() && !formats.is_empty() && !formats.contains(&Format::Markdown) {
+    let run = &stored.run;
+    let suite = run.spec.suite.as_str();
+    let into = arguments.splice.as_deref();
+    let into = into.map(|file| Splice::into(file, [suite])).transpose()?;
+    // Without a template it is report.md that is spliced.
+    let own = template.as_ref().map(Template::file_name);
+    if into.is_some()
+        && own.is_none()
+        && !formats.is_empty()
+        && !formats.contains(&Format::Markdown)
+    {
         formats.push(Format::Markdown);
     }
-    let run = &stored.run;
     let whose = Whose {
         out: &arguments.out,
         suite: &run.spec.suite,
@@ -116,9 +130,12 @@ fn report(arguments: &ReportArgs) -> Result<Exit, Exit> {
     };
     let older = |word: &String| older(word, &whose);
     let baseline = arguments.baseline.as_ref().map(older).transpose()?;
-    let Made { outputs, gates, .. } =
-        make(&stored, baseline.as_ref(), &Options { formats, template })?;
+    let (outputs, gates) = make(&stored, baseline.as_ref(), &Options { formats, template })?;
+    let is_own = |output: &Output| Some(output.file_name) == own;
     for output in &outputs {
+        if into.is_some() && is_own(output) {
+            continue;
+        }
         if arguments.stdout {
             print(&String::from_utf8_lossy(&output.bytes));
             continue;
@@ -127,12 +144,11 @@ fn report(arguments: &ReportArgs) -> Result<Exit, Exit> {
         save(&path, &output.bytes)?;
         say_line(&path.display().to_string());
     }
-    let markdown = outputs
+    let spliced = outputs
         .iter()
-        .find(|output| output.file_name == "report.md");
-    if let (Some(file), Some(markdown)) = (&arguments.splice, markdown) {
-        splice_into(file, &String::from_utf8_lossy(&markdown.bytes))?;
-        say_line(&file.display().to_string());
+        .find(|output| output.file_name == own.unwrap_or("report.md"));
+    if let (Some(into), Some(spliced)) = (&into, spliced) {
+        into.put(suite, &String::from_utf8_lossy(&spliced.bytes), &folder)?;
     }
     Ok(gates::tell(&gates, arguments.gate, false))
 }
@@ -146,16 +162,4 @@ fn as_baseline(stored: &Stored, file: &Path) -> Result<(), Exit> {
     })?;
     say_line(&file.display().to_string());
     Ok(())
-}
-
-fn splice_into(file: &Path, report: &str) -> Result<(), Exit> {
-    let fail = |message: String| {
-        say_error(&message);
-        Exit::Usage
-    };
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| fail(format!("cannot read {}: {error}", file.display())))?;
-    let spliced =
-        splice(&text, report).map_err(|error| fail(format!("{}: {error}", file.display())))?;
-    save(file, spliced.as_bytes())
 }

@@ -2,12 +2,12 @@
 //! `hotlap report` at any time: the same records give the same bytes.
 
 use super::exit::Exit;
+use super::splice::Splice;
+use super::standing;
 use super::terminal::{say, say_error, say_warning};
 use crate::publish::{Published, publish};
-use crate::record::{Baseline, Outcome, Trial};
-use crate::report::{
-    Digest, Format, GateLines, Input, Options, Output, ReportError, check_template, render,
-};
+use crate::record::{Baseline, End, Outcome, Trial};
+use crate::report::{GateLines, Input, Options, Output, ReportError, Reporter, Template, render};
 use crate::store::{self, Stored, write_whole};
 use std::path::{Path, PathBuf};
 
@@ -21,82 +21,117 @@ pub(super) struct Written {
     pub(super) gates: GateLines,
 }
 
-/// What reports are made of.
-pub(super) struct Made {
-    /// Their files.
-    pub(super) outputs: Vec<Output>,
-    /// What the index needs of the run.
-    pub(super) digest: Digest,
-    /// What became of the suite's gates.
-    pub(super) gates: GateLines,
-}
-
-/// Reads a template; the name in errors is the one that was typed.
-pub(super) fn template(path: Option<&Path>) -> Result<Option<(String, String)>, Exit> {
-    let Some(path) = path else { return Ok(None) };
-    let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        say_error(&format!("cannot read the template {name}: {error}"));
-        Exit::Usage
-    })?;
-    check_template(&name, &text).map_err(|error| say_report_error(&error))?;
-    Ok(Some((name, text)))
-}
-
 /// Makes every report of a run and puts it in its folder, and on the suite's
 /// page where the run is complete. What was measured is not lost to a template
 /// that turns out to be wrong: then the built-in one is used.
 pub(super) fn write(
     folder: &Path,
     out: &Path,
-    template: Option<&(String, String)>,
+    template: Option<&Template>,
+    into: Option<&Splice>,
 ) -> Result<Written, Exit> {
-    let unreadable = |_| Exit::Machine;
-    let stored = open(folder).map_err(unreadable)?;
-    let Made {
-        outputs,
-        digest,
-        gates,
-    } = make(&stored, None, &Options::default()).map_err(unreadable)?;
-    for output in &outputs {
-        save(&folder.join(output.file_name), &output.bytes)?;
+    let stored = open(folder).map_err(|_| Exit::Machine)?;
+    with_input(&stored, None, |input| {
+        let made = Made {
+            reporter: Reporter::new(*input),
+            stored: &stored,
+            folder,
+        };
+        made.write(out, template, into)
+    })
+}
+
+/// A run whose reports are made.
+struct Made<'a> {
+    reporter: Reporter<'a>,
+    stored: &'a Stored,
+    folder: &'a Path,
+}
+
+impl Made<'_> {
+    fn write(
+        &self,
+        out: &Path,
+        template: Option<&Template>,
+        into: Option<&Splice>,
+    ) -> Result<Written, Exit> {
+        let outputs = self.reporter.render(&Options::default());
+        let outputs = outputs.map_err(|error| {
+            say_report_error(&error);
+            Exit::Machine
+        })?;
+        for output in &outputs {
+            save(&self.folder.join(output.file_name), &output.bytes)?;
+        }
+        let markdown = outputs
+            .iter()
+            .find(|output| output.file_name == "report.md");
+        // The page is the suite's own, so it is never in somebody's template.
+        if let Some(markdown) = markdown {
+            self.publish(out, &String::from_utf8_lossy(&markdown.bytes));
+        }
+        let own = template.and_then(|template| self.own(template));
+        let mut report = self.folder.join("report.md");
+        if let Some(into) = into {
+            if let Some(text) = own.as_ref().or(markdown)
+                && self.stored.run.end == Some(End::Complete)
+            {
+                let suite = &self.stored.run.spec.suite;
+                into.put(suite, &String::from_utf8_lossy(&text.bytes), self.folder)?;
+            } else {
+                into.keep();
+            }
+        } else if let Some(own) = &own {
+            report = self.folder.join(own.file_name);
+            save(&report, &own.bytes)?;
+        }
+        let bad = |trial: &&Trial| !matches!(trial.outcome, Outcome::Valid);
+        Ok(Written {
+            report,
+            gates: GateLines::of(self.reporter.input()),
+            bad_trials: self.stored.trials.iter().filter(bad).count(),
+        })
     }
-    let report = folder.join("report.md");
-    // The page is the suite's own, so it is never in somebody's template.
-    if let Some(markdown) = outputs
-        .iter()
-        .find(|output| output.file_name == "report.md")
-    {
-        let text = String::from_utf8_lossy(&markdown.bytes);
-        match publish(out, &digest, &text) {
+
+    /// The report of somebody's template; none where it fails in spite of having been checked.
+    fn own(&self, template: &Template) -> Option<Output> {
+        let options = Options {
+            formats: Vec::new(),
+            template: Some(template.clone()),
+        };
+        match self.reporter.render(&options) {
+            Ok(outputs) => outputs.into_iter().next(),
+            Err(error) => {
+                say_report_error(&error);
+                say_warning("the report is made with the built-in template instead");
+                None
+            }
+        }
+    }
+
+    /// Puts the run's report on its suite's page, where it is a whole run, and makes the index anew.
+    fn publish(&self, out: &Path, report: &str) {
+        let mut digest = self.reporter.digest();
+        if !digest.whole {
+            return;
+        }
+        let badge = match self.reporter.badge() {
+            Ok(badge) => badge,
+            Err(error) => {
+                say_report_error(&error);
+                return;
+            }
+        };
+        digest.unchanged_since = standing::unchanged_since(self.stored, &digest, out);
+        match publish(out, &digest, self.folder, report, &badge) {
             Ok(Published::Written { .. } | Published::NotWhole | Published::Older { .. }) => {}
             Err(error) => say_warning(&format!("the suite's page was not written: {error}")),
         }
     }
-    if template.is_some() {
-        let options = Options {
-            formats: vec![Format::Markdown],
-            template: template.cloned(),
-        };
-        match make(&stored, None, &options) {
-            Ok(own) => {
-                for output in own.outputs {
-                    save(&report, &output.bytes)?;
-                }
-            }
-            Err(_) => say_warning("report.md is made with the built-in template instead"),
-        }
-    }
-    let bad = |trial: &&Trial| !matches!(trial.outcome, Outcome::Valid);
-    Ok(Written {
-        report,
-        gates,
-        bad_trials: stored.trials.iter().filter(bad).count(),
-    })
 }
 
 /// A template's mistake comes rendered, with its own head.
-fn say_report_error(error: &ReportError) -> Exit {
+pub(super) fn say_report_error(error: &ReportError) -> Exit {
     match error {
         ReportError::Template { rendered, .. } => say(rendered),
         ReportError::Serialise(_) => say_error(&error.to_string()),
@@ -135,19 +170,15 @@ pub(super) fn with_input<T>(
     })
 }
 
-/// The reports as bytes, and what else is to be known of them.
+/// The reports as bytes, and what became of the suite's gates.
 pub(super) fn make(
     stored: &Stored,
     baseline: Option<&Baseline>,
     options: &Options,
-) -> Result<Made, Exit> {
+) -> Result<(Vec<Output>, GateLines), Exit> {
     with_input(stored, baseline, |input| {
         let outputs = render(input, options).map_err(|error| say_report_error(&error))?;
-        Ok(Made {
-            outputs,
-            digest: Digest::of(input),
-            gates: GateLines::of(input),
-        })
+        Ok((outputs, GateLines::of(input)))
     })
 }
 

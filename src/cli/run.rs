@@ -11,11 +11,14 @@ use super::requirements;
 use super::revisions;
 use super::scratch::Scratch;
 use super::signals;
+use super::splice::Splice;
 use super::suites::{self, Mistakes, Planned, Selection, counted};
+use super::templates;
 use super::terminal::{is_interactive, say_error, say_line, say_warning};
 use crate::host;
 use crate::process::GuardProgram;
 use crate::record::{Baseline, End, Session};
+use crate::report::Template;
 use crate::run::{self, Cancel, Job, RunError};
 use crate::spec::Spec;
 use crate::store::{self, Lock, RunState, StoreError};
@@ -70,9 +73,14 @@ pub(super) struct RunArgs {
     /// Write what happens to standard output, as one JSON object a line
     #[arg(long, value_name = "FORMAT", value_enum)]
     events: Option<EventFormat>,
-    /// A minijinja template for the run's report.md in the place of the built-in one; the suite's page keeps that
-    #[arg(long, value_name = "FILE")]
+    /// The template of the run's report: default, short, leaderboard, pull-request, or a file (docs/templates.md); the
+    /// suite's page keeps the built-in one
+    #[arg(long, value_name = "TEMPLATE")]
     template: Option<PathBuf>,
+    /// Put the report of a complete run between the lines <!-- hotlap:begin --> and <!-- hotlap:end --> of this file (of
+    /// several suites each has its own, with its name behind begin and end); with --template that one's
+    #[arg(long, value_name = "FILE")]
+    splice: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -93,7 +101,10 @@ fn run_all(arguments: &RunArgs) -> Result<Exit, Exit> {
         Some(wanted) => kept(arguments, wanted)?,
         None => planned(arguments)?,
     };
-    let template = reports::template(arguments.template.as_deref())?;
+    let template = templates::template(arguments.template.as_deref())?;
+    let suites = works.iter().map(|work| work.suite.as_str());
+    let into = arguments.splice.as_deref();
+    let into = into.map(|file| Splice::into(file, suites)).transpose()?;
     if arguments.gate {
         gates::refuse_none(works.iter().map(Work::spec))?;
     }
@@ -112,6 +123,7 @@ fn run_all(arguments: &RunArgs) -> Result<Exit, Exit> {
         arguments,
         nofile,
         template,
+        into,
         runtime,
         cancel,
     };
@@ -361,7 +373,8 @@ fn listen_for_signals(cancel: &Cancel) -> std::io::Result<()> {
 struct Sessions<'a> {
     arguments: &'a RunArgs,
     nofile: Option<u64>,
-    template: Option<(String, String)>,
+    template: Option<Template>,
+    into: Option<Splice>,
     runtime: tokio::runtime::Runtime,
     cancel: Cancel,
 }
@@ -429,11 +442,12 @@ impl Sessions<'_> {
             Err(error) => {
                 say_error(&error.to_string());
                 // What is on disk is whole, and worth a report where there is space for one.
-                let _ = reports::write(run, out, self.template.as_ref());
+                let _ = reports::write(run, out, self.template.as_ref(), self.into.as_ref());
                 return Err(Exit::Machine);
             }
         };
-        let written = reports::write(run, out, self.template.as_ref()).inspect_err(|_| {
+        let (template, into) = (self.template.as_ref(), self.into.as_ref());
+        let written = reports::write(run, out, template, into).inspect_err(|_| {
             say_line(&format!(
                 "every trial is kept; when this is mended, `hotlap report {}` makes the reports",
                 run.display()

@@ -5,11 +5,12 @@ use super::show;
 use crate::record::{Search, SearchStep, Unit, metric, unit};
 use crate::spec::{Bound, Pace, SearchLimit};
 use crate::stats::{CellSummary, State, median};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 /// What the searches of a cell's valid trials found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SearchView {
     /// The cell's names in a phrase.
     pub title: String,

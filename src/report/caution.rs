@@ -12,6 +12,7 @@ use crate::record::{ErrorKind, Load, Phase, Proof, Reading, Trial};
 use crate::spec::Cell;
 use crate::stats::{CellSummary, ENOUGH_TRIALS, State, pairs};
 use crate::units::{show_bytes, show_duration};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -30,7 +31,7 @@ const ROWS_TO_SHORTEN: usize = 5;
 const ROWS_LEFT_OUT: usize = 2;
 
 /// One sentence.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Caution {
     /// The cells that it concerns; empty where it is the whole run.
     pub cells: Vec<String>,

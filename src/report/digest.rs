@@ -1,10 +1,11 @@
 //! A run in a handful of figures: what an index needs to know of it. It is stored at the end of
 //! each published report, since the records themselves are not committed.
 
-use super::Input;
+use super::anchor::encode;
 use super::gate::judged;
+use super::{Input, View};
 use crate::ids::RunId;
-use crate::record::End;
+use crate::record::{End, Run};
 use crate::stats::{CellSummary, State, complete, summarise};
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,19 @@ pub struct Digest {
     /// Those that fell.
     #[serde(default, skip_serializing_if = "is_none")]
     pub gates_fell: usize,
+    /// What the suite asks, as plain text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+    /// What it found, in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headline: Option<String>,
+    /// The machine in short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
+    /// When the oldest run began, RFC 3339 in UTC, since which no verdict says that anything has changed. None where the
+    /// run was not compared with the one before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unchanged_since: Option<String>,
     /// Whether this is the whole suite: it ended by itself, every planned trial has a record,
     /// and nothing was selected. Only such a run is published.
     pub whole: bool,
@@ -65,9 +79,55 @@ impl Digest {
             skipped: count(|cell| matches!(cell.state, State::Skipped(_))),
             gates: gates.len(),
             gates_fell: gates.iter().filter(|gate| gate.fell()).count(),
-            whole: run.end == Some(End::Complete) && run.selection.is_empty() && complete(&cells),
+            question: None,
+            headline: None,
+            machine: None,
+            unchanged_since: None,
+            whole: is_whole(run, &cells),
         }
     }
+}
+
+impl Digest {
+    /// The same with what the run's view tells in words.
+    #[must_use]
+    pub fn told(mut self, view: &View) -> Self {
+        self.question.clone_from(&view.question);
+        self.headline = Some(view.headline.clone());
+        self.machine.clone_from(&view.machine);
+        self
+    }
+
+    /// The name of the suite's page in its folder: `README.md`, or `README.<profile>.md`.
+    pub fn page_name(&self) -> String {
+        page_name(self.profile.as_deref())
+    }
+
+    /// The name of the suite's badge beside its page: `badge.svg`, or `badge.<profile>.svg`.
+    pub fn badge_name(&self) -> String {
+        match &self.profile {
+            None => "badge.svg".to_owned(),
+            Some(profile) => format!("badge.{profile}.svg"),
+        }
+    }
+}
+
+fn page_name(profile: Option<&str>) -> String {
+    match profile {
+        None => "README.md".to_owned(),
+        Some(profile) => format!("README.{profile}.md"),
+    }
+}
+
+/// Whether these cells are the whole suite, measured to the end.
+fn is_whole(run: &Run, cells: &[CellSummary<'_>]) -> bool {
+    run.end == Some(End::Complete) && run.selection.is_empty() && complete(cells)
+}
+
+/// The suite's page as a link from the run's folder, where the run is on it.
+pub(super) fn page_from_run(run: &Run, cells: &[CellSummary<'_>]) -> Option<String> {
+    let page = || format!("../../{}", encode(&page_name(run.spec.profile.as_deref())));
+    is_whole(run, cells).then(page)
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]

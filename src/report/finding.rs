@@ -172,6 +172,7 @@ fn finding(
         metric: in_words(comparison.metric),
         less_is_better: comparison.metric.starts_with("response_"),
         ratio: shown,
+        ratio_raw: rate.value,
         interval,
         less: rate.value < 1.0,
         change,

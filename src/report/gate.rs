@@ -13,6 +13,7 @@ use crate::stats::{
     is_made_under_load, judge, summarise,
 };
 use crate::units::{show_number, significant, write_duration};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -21,7 +22,7 @@ use std::time::Duration;
 const ROWS_TO_FOLD: usize = 8;
 
 /// The gates of a run.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct GatesView {
     /// How many fell, in a sentence.
     pub sentence: String,
@@ -34,7 +35,7 @@ pub struct GatesView {
 }
 
 /// One gate.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct GateView {
     /// The names of the cell in a phrase.
     pub title: String,

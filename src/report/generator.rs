@@ -9,11 +9,12 @@ use crate::record::{Ceiling, Counts, Load, Run, Trial};
 use crate::spec::LoadSpec;
 use crate::stats::{CellSummary, Limit, OfCeiling, busy_share, limit, median, of_ceiling};
 use crate::units::show_number;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 /// One trial, as shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct GeneratorRow {
     /// The cell's names in a phrase.
     pub title: String,

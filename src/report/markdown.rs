@@ -1,39 +1,30 @@
 //! Markdown as repository pages read it (GFM). Everything that a template prints is escaped: a
 //! label shows literally and in its own table cell, whatever characters it holds.
 
-use super::{ReportError, templates};
+use super::anchor::{anchor, encode, encode_path};
+use super::template::Kind;
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::{Serde, Value, ValueKind};
-use minijinja::{AutoEscape, Environment, Error, Output, State, UndefinedBehavior};
-use serde::Serialize;
+use minijinja::value::{Value, ValueKind};
+use minijinja::{
+    AutoEscape, Environment, Error, Output, State, UndefinedBehavior, escape_formatter,
+};
 use std::fmt::Write as _;
 
 /// What a value that is not there looks like.
 const NOTHING: &str = "–";
 
-/// Renders a template with escaping. Filters beside minijinja's own: `html` for text in HTML
-/// tags, `fence` for a code block, `code` for a code span.
-pub(super) fn render(name: &str, text: &str, view: &impl Serialize) -> Result<String, ReportError> {
-    let mut env = environment();
-    // What is compiled in is well formed; a template of one's own may include it too.
-    env.add_template(templates::COMPARE_NAME, templates::COMPARE)
-        .and_then(|()| env.template_from_named_str(name, text)?.render(Serde(view)))
-        .map_err(|error| ReportError::in_template(&error, name, text))
-}
-
-/// That a template parses.
-pub(super) fn parse(name: &str, text: &str) -> Result<(), ReportError> {
-    environment()
-        .template_from_named_str(name, text)
-        .map(|_| ())
-        .map_err(|error| ReportError::in_template(&error, name, text))
-}
-
-fn environment() -> Environment<'static> {
+/// What templates of a kind are rendered in. Filters beside minijinja's own: `html` for text in HTML
+/// tags, `fence` for a code block, `code` for a code span, `cut` for a text that may be too long, `anchor` and `link` for links.
+pub(super) fn environment(kind: Kind) -> Environment<'static> {
     let mut env = Environment::new();
     env.set_syntax(syntax());
-    // The formatter escapes; this makes minijinja tell safe strings from others.
-    env.set_auto_escape_callback(|_| AutoEscape::Custom("markdown".into()));
+    // The formatter escapes; this makes minijinja tell safe strings from others. What is included is escaped as what
+    // includes it, whatever its name is.
+    env.set_auto_escape_callback(move |_| match kind {
+        Kind::Markdown => AutoEscape::Custom("markdown".into()),
+        Kind::Html => AutoEscape::Html,
+        Kind::Text => AutoEscape::None,
+    });
     env.set_formatter(formatter);
     env.set_undefined_behavior(UndefinedBehavior::Strict);
     env.add_filter("html", |text: &str| {
@@ -43,11 +34,27 @@ fn environment() -> Environment<'static> {
     env.add_filter("fence", |text: &str, language: &str| {
         Value::from_safe_string(fence(text, language))
     });
+    env.add_filter("cut", cut);
+    env.add_filter("anchor", |heading: &str| {
+        Value::from_safe_string(encode(&anchor(heading)))
+    });
+    env.add_filter("link", |path: &str| {
+        Value::from_safe_string(encode_path(path))
+    });
     env
 }
 
+/// The first characters of a text, with a mark where there were more.
+fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
 /// Jinja's usual marks; a line that holds nothing but a tag leaves nothing behind.
-fn syntax() -> SyntaxConfig {
+pub(super) fn syntax() -> SyntaxConfig {
     let mut syntax = SyntaxConfig::builder();
     syntax
         .trim_blocks(true)
@@ -57,12 +64,14 @@ fn syntax() -> SyntaxConfig {
     syntax.build().unwrap_or_default()
 }
 
-fn formatter(out: &mut Output<'_>, _: &mut State<'_, '_>, value: &Value) -> Result<(), Error> {
+fn formatter(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Result<(), Error> {
+    let is_markdown = matches!(state.auto_escape(), AutoEscape::Custom(_));
     let text = match value.kind() {
         ValueKind::None => NOTHING.to_owned(),
         // An `if` expression without `else`; other undefined names are errors.
         ValueKind::Undefined => String::new(),
         ValueKind::String if value.is_safe() => value.to_string(),
+        _ if !is_markdown => return escape_formatter(out, state, value),
         _ => escape(&value.to_string()),
     };
     out.write_str(&text).map_err(Error::from)

@@ -9,13 +9,14 @@ use crate::spec::{
     short_commit,
 };
 use crate::units::{show_bytes, show_duration, show_number, show_seconds, write_duration};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
 /// One line of how it was measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Fact {
     /// What it is about.
     pub name: &'static str,
@@ -24,7 +25,7 @@ pub struct Fact {
 }
 
 /// What was started and sent for a cell.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Recipe {
     /// The cell's names in a phrase.
     pub title: String,
@@ -81,6 +82,15 @@ fn machine(host: &Host) -> Option<String> {
     );
     if host.virtualized == Some(true) {
         parts.push("virtual".to_owned());
+    }
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// The processor and the number of CPUs.
+pub(super) fn machine_in_short(host: &Host) -> Option<String> {
+    let mut parts: Vec<String> = host.cpu.iter().cloned().collect();
+    if host.cpus > 0 {
+        parts.push(show::plural(host.cpus, "CPU"));
     }
     (!parts.is_empty()).then(|| parts.join(", "))
 }

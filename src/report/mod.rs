@@ -2,8 +2,11 @@
 //! JSON for a program. No clock, no host and no file is looked at, so the same records give the
 //! same bytes on any machine, years later.
 
+mod anchor;
 mod apart;
+mod badge;
 mod baseline;
+mod board;
 mod capacity;
 mod caution;
 mod csv;
@@ -13,6 +16,7 @@ mod finding;
 mod gate;
 mod generator;
 mod growth;
+mod headline;
 mod hint;
 mod json;
 mod markdown;
@@ -29,20 +33,25 @@ mod show;
 mod since;
 mod since_json;
 mod since_words;
+mod standing;
+mod template;
 mod templates;
 mod timing;
 mod view;
 mod warmup;
 
+pub use anchor::{anchor, encode, encode_path};
 pub use digest::Digest;
 pub use gate::GateLines;
 pub use markdown::{escape, escape_html, fence};
 pub use since::SinceView;
+pub use standing::{Standing, standing};
+pub use template::{Kind, Template, template_reference};
 pub use view::View;
 
-use crate::diagnostic::{Diagnostic, SourceText, Style, render as render_diagnostics};
 use crate::ids::TrialId;
 use crate::record::{Baseline, Reading, Run, Trial};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -70,20 +79,17 @@ pub enum Format {
     Csv,
     /// `report.json`.
     Json,
-}
-
-impl Format {
-    /// Every format.
-    pub const ALL: [Self; 3] = [Self::Markdown, Self::Csv, Self::Json];
+    /// `badge.svg`. It is made only where it is asked for; a suite's own lies beside its page.
+    Badge,
 }
 
 /// How the reports are made.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The kinds to make; empty makes all.
+    /// The kinds to make; empty makes all but the badge, or with a template its report alone.
     pub formats: Vec<Format>,
-    /// A template that is used for `report.md`, as its file's name and its text.
-    pub template: Option<(String, String)>,
+    /// A template whose report is made too, in the place of the one that has its name.
+    pub template: Option<Template>,
 }
 
 /// One file of a report.
@@ -122,41 +128,6 @@ impl fmt::Display for ReportError {
 
 impl std::error::Error for ReportError {}
 
-impl ReportError {
-    /// A template's mistake, shown in its text.
-    fn in_template(error: &minijinja::Error, name: &str, text: &str) -> Self {
-        let line = error.line();
-        let start = line.map_or(0, |line| {
-            text.split_inclusive('\n')
-                .take(line - 1)
-                .map(str::len)
-                .sum()
-        });
-        let width = text[start..].lines().next().map_or(0, str::len);
-        let message = error.detail().map_or_else(
-            || error.kind().to_string(),
-            |detail| format!("{}: {detail}", error.kind()),
-        );
-        let source = SourceText {
-            name: name.to_owned(),
-            text: text.to_owned(),
-        };
-        let diagnostic = Diagnostic::error("template", message, start..start + width)
-            .help("the built-in template shows every name that a template may use: templates/report.md.j2");
-        Self::Template {
-            name: name.to_owned(),
-            line,
-            rendered: render_diagnostics(&source, &[diagnostic], Style::Plain),
-        }
-    }
-}
-
-/// That a template for `report.md`, by its name and text, parses. Whether what it asks for is
-/// there shows when it is rendered.
-pub fn check_template(name: &str, text: &str) -> Result<(), ReportError> {
-    markdown::parse(name, text)
-}
-
 /// What is known of the run of these records for comparing another with it.
 pub fn baseline(input: &Input<'_>) -> Baseline {
     baseline::of(input)
@@ -169,7 +140,7 @@ pub fn compare_markdown(old: &Baseline, new: &Baseline) -> Result<String, Report
         since: SinceView,
     }
     let since = SinceView::of(old, new, true);
-    markdown::render(templates::COMPARE_NAME, templates::COMPARE, &Page { since })
+    Template::new(templates::COMPARE_NAME, templates::COMPARE).render(&Page { since })
 }
 
 /// The same for programs.
@@ -181,27 +152,76 @@ pub fn compare_json(old: &Baseline, new: &Baseline) -> Result<Vec<u8>, ReportErr
 
 /// Makes the reports that `options` asks for.
 pub fn render(input: &Input<'_>, options: &Options) -> Result<Vec<Output>, ReportError> {
-    let wants = |format| options.formats.is_empty() || options.formats.contains(&format);
-    let mut outputs = Vec::new();
-    let mut add = |file_name, bytes| outputs.push(Output { file_name, bytes });
-    if wants(Format::Markdown) {
-        let template = options.template.as_ref();
-        let (name, text) = template
-            .map_or((templates::REPORT_NAME, templates::REPORT), |(n, t)| {
-                (n.as_str(), t.as_str())
-            });
-        let text = markdown::render(name, text, &View::of(input))?;
-        add("report.md", text.into_bytes());
-    }
-    if wants(Format::Csv) {
-        add("summary.csv", csv::summary(input)?);
-        add("trials.csv", csv::trials(input)?);
-        if let Some(bytes) = csv::roles(input)? {
-            add("roles.csv", bytes);
+    Reporter::new(*input).render(options)
+}
+
+/// What makes all that is published of one run. What templates see of it is made once.
+pub struct Reporter<'a> {
+    input: Input<'a>,
+    view: OnceCell<View>,
+}
+
+impl<'a> Reporter<'a> {
+    /// The reports of these records.
+    pub fn new(input: Input<'a>) -> Self {
+        Self {
+            input,
+            view: OnceCell::new(),
         }
     }
-    if wants(Format::Json) {
-        add("report.json", json::report(input)?);
+
+    /// The records.
+    pub fn input(&self) -> &Input<'a> {
+        &self.input
     }
-    Ok(outputs)
+
+    fn view(&self) -> &View {
+        self.view.get_or_init(|| View::of(&self.input))
+    }
+
+    /// Makes the reports that `options` asks for.
+    pub fn render(&self, options: &Options) -> Result<Vec<Output>, ReportError> {
+        let input = &self.input;
+        let wants = |format| {
+            let usual = options.formats.is_empty() && options.template.is_none();
+            (usual && format != Format::Badge) || options.formats.contains(&format)
+        };
+        let mut outputs = Vec::new();
+        let mut add = |file_name, bytes| outputs.push(Output { file_name, bytes });
+        let own = options.template.as_ref();
+        if let Some(template) = own {
+            add(
+                template.file_name(),
+                template.report(self.view())?.into_bytes(),
+            );
+        }
+        if wants(Format::Markdown) && own.map(Template::file_name) != Some("report.md") {
+            let template = Template::new(templates::REPORT_NAME, templates::REPORT);
+            add("report.md", template.report(self.view())?.into_bytes());
+        }
+        if wants(Format::Csv) {
+            add("summary.csv", csv::summary(input)?);
+            add("trials.csv", csv::trials(input)?);
+            if let Some(bytes) = csv::roles(input)? {
+                add("roles.csv", bytes);
+            }
+        }
+        if wants(Format::Json) {
+            add("report.json", json::report(input)?);
+        }
+        if wants(Format::Badge) {
+            add("badge.svg", self.badge()?);
+        }
+        Ok(outputs)
+    }
+
+    /// What the index needs of the run.
+    pub fn digest(&self) -> Digest {
+        Digest::of(&self.input).told(self.view())
+    }
+
+    /// The run's badge, an SVG.
+    pub fn badge(&self) -> Result<Vec<u8>, ReportError> {
+        badge::svg(self.view())
+    }
 }

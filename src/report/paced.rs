@@ -5,11 +5,12 @@ use super::show;
 use crate::record::{Histogram, Load, StageLoad, Unit};
 use crate::spec::Pace;
 use crate::stats::{CellSummary, Shortfall, State, Unsustained, median, unsustained};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 /// What a schedule offered a cell, as medians over its valid trials, or one stage of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PacedView {
     /// The cell's names in a phrase; of a stage its number.
     pub title: String,

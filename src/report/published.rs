@@ -8,11 +8,12 @@ use crate::record::{Metric, metric};
 use crate::spec::Spec;
 use crate::stats::CellSummary;
 use crate::units::significant;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 /// A report of somebody else, beside this one.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PublishedView {
     /// Its name in the suite.
     pub name: String,
@@ -27,7 +28,7 @@ pub struct PublishedView {
 }
 
 /// One figure of theirs with ours.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PublishedRow {
     /// The cell, in a phrase.
     pub title: String,

@@ -7,6 +7,7 @@ use super::show;
 use crate::record::{Trial, Usage};
 use crate::stats::{CellSummary, Spread, State, Value};
 use crate::units::{show_bytes, show_number, show_seconds};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
@@ -112,7 +113,7 @@ fn spread(
 }
 
 /// A role of a cell, in a table.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RoleView {
     /// The names of its cell, one a column.
     pub names: Vec<String>,

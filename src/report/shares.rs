@@ -5,10 +5,11 @@ use super::show;
 use crate::record::Share;
 use crate::stats::CellSummary;
 use crate::units::show_seconds;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// One request of a cell's mix.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ShareView {
     /// The names of its cell, one a column.
     pub names: Vec<String>,

@@ -6,10 +6,11 @@ use super::show;
 use super::since_words::{sentences, summary, verdict};
 use crate::record::{Baseline, BaselineCell, Metric};
 use crate::stats::{Across, Between, Change, HEADLINE, Ruling, between, digits};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A new run beside an old one.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SinceView {
     /// Whether this is all there is, and not a part of the new run's report.
     pub alone: bool,
@@ -48,7 +49,7 @@ pub struct SinceView {
 }
 
 /// One of two runs.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SideView {
     /// Its id.
     pub run: String,
@@ -59,7 +60,7 @@ pub struct SideView {
 }
 
 /// A cell that had figures and has none.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LostView {
     /// Its names in a phrase.
     pub title: String,
@@ -68,7 +69,7 @@ pub struct LostView {
 }
 
 /// What has become of one cell, in one direction.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SentenceView {
     /// Its names in a phrase.
     pub title: String,
@@ -77,7 +78,7 @@ pub struct SentenceView {
 }
 
 /// One metric of a sentence: `requests/s 12 % fewer (10–14 %)`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PartView {
     /// The metric as people see it.
     pub metric: &'static str,
@@ -88,7 +89,7 @@ pub struct PartView {
 }
 
 /// A row of ratios.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RowView {
     /// The cell's names in a phrase.
     pub title: String,
@@ -97,7 +98,7 @@ pub struct RowView {
 }
 
 /// A ratio with its verdict.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RatioView {
     /// `×0.88 (0.86–0.9)`, with ≈ where no difference is shown; a dash where there is none.
     pub shown: String,
@@ -106,7 +107,7 @@ pub struct RatioView {
 }
 
 /// One metric of every cell.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TableView {
     /// The metric as people see it.
     pub metric: &'static str,
@@ -115,7 +116,7 @@ pub struct TableView {
 }
 
 /// Old and new figure of a cell.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct FigureRow {
     /// The cell's names in a phrase.
     pub title: String,

@@ -3,11 +3,12 @@
 
 use crate::record::{Load, Metric, Timing, Trial};
 use crate::stats::CellSummary;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// What a mark beside a figure means.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TimingNote {
     /// The mark.
     pub mark: &'static str,

@@ -1,15 +1,16 @@
 //! All that a template sees: every figure as a raw number and as it is shown, every cell in file
 //! order, every sentence that is to be said. Built from the records alone.
 
-use super::Input;
 use super::baseline;
+use super::board::{self, BoardView};
 use super::capacity::{self, SearchView};
 use super::caution::{self, Caution};
 use super::finding::{banners, findings};
 use super::gate::{self, GatesView};
 use super::generator::{self, GeneratorRow};
 use super::growth::Growths;
-use super::method::{Fact, Recipe, facts, recipes, repeat};
+use super::headline;
+use super::method::{self, Fact, Recipe, facts, recipes, repeat};
 use super::naming::Naming;
 use super::paced::{self, PacedView};
 use super::prose::closed;
@@ -20,25 +21,48 @@ use super::shares::{self, ShareView};
 use super::show;
 use super::since::SinceView;
 use super::timing::{self, TimingNote};
+use super::{Input, digest};
 use crate::stats::{CellSummary, State, Verdict, comparisons, summarise};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// More rows than any table has.
+const ALL_ROWS: usize = 1_000_000;
+
 /// A run as a template sees it. Strings are not escaped: the template's formatter does that.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct View {
     /// The title.
     pub title: String,
     /// What the suite asks, in Markdown.
     pub description: Option<String>,
+    /// The first question of the description, else its first sentence, as plain text.
+    pub question: Option<String>,
+    /// The run in a sentence: gates that fell, else what has changed since an earlier run, else the largest difference
+    /// that was shown, else the best figure.
+    pub headline: String,
     /// The suite's name.
     pub suite: String,
     /// The profile; none is the default.
     pub profile: Option<String>,
     /// The run's id.
+    #[schemars(example = &"2026-11-30T190500Z-ab12cd3")]
     pub run: String,
     /// When the run began, RFC 3339 in UTC; empty where no session is recorded.
+    #[schemars(example = &"2026-11-30T19:05:00Z")]
     pub started: String,
+    /// The processor and how many CPUs there are.
+    pub machine: Option<String>,
+    /// The suite's page, as a link from the run's folder; none where the run is not the whole suite, and so on no page.
+    #[schemars(example = &"../../README.md")]
+    pub page: Option<String>,
+    /// So many rows a table may have. All, unless the report of a template that speaks of it would be too long for a comment
+    /// on GitHub (65 536 characters): then it is made again with fewer.
+    #[schemars(example = 200)]
+    pub most_rows: usize,
+    /// Cells in the order of what they did, a board for each load.
+    pub boards: Vec<BoardView>,
     /// What must be known before any figure is read, as (what, why).
     pub banners: Vec<(String, String)>,
     /// What each departure from the baseline costs or gains.
@@ -120,7 +144,7 @@ pub struct View {
 
 /// A sentence on a cell that departs from its baseline by one axis, such as `[context]: [subject]
 /// serves [ratio] × the requests per second of [object]`. Which one it is follows from the verdict.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Finding {
     /// Under what both are compared, where a report has more than one such.
     pub context: Option<String>,
@@ -136,6 +160,8 @@ pub struct Finding {
     pub less_is_better: bool,
     /// Ratio of it.
     pub ratio: String,
+    /// The same as a number.
+    pub ratio_raw: f64,
     /// Its interval, where there are trials enough.
     pub interval: Option<String>,
     /// Whether it serves less than the other.
@@ -159,7 +185,7 @@ pub struct Finding {
 }
 
 /// A cell with figures.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CellView {
     /// Its id.
     pub id: String,
@@ -208,7 +234,7 @@ pub struct CellView {
 }
 
 /// One metric of a cell.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct FigureView {
     /// The metric as people see it.
     pub label: &'static str,
@@ -229,7 +255,7 @@ pub struct FigureView {
 }
 
 /// A cell without figures.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct OtherView {
     /// Its names in a phrase.
     pub title: String,
@@ -244,7 +270,7 @@ pub struct OtherView {
 }
 
 /// One trial, in the table of all values.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TrialView {
     /// The names of its cell in a phrase.
     pub title: String,
@@ -286,7 +312,13 @@ impl View {
         let roles = roles::rows(&naming, &measured);
         let (findings, basis) = findings(run, &naming, &summaries, &growths);
         let judged = gate::judged(input, &summaries);
-        Self {
+        let mut view = Self {
+            headline: String::new(),
+            question: run.spec.description.as_deref().and_then(headline::question),
+            machine: method::machine_in_short(&run.host),
+            page: digest::page_from_run(run, &summaries),
+            most_rows: ALL_ROWS,
+            boards: board::boards(&naming, &measured),
             title: run.spec.title.clone(),
             description: run
                 .spec
@@ -347,6 +379,8 @@ impl View {
             suite_path: run.suite.path.clone(),
             suite_text: run.suite.text.clone(),
             repeat: repeat(run),
-        }
+        };
+        view.headline = headline::headline(&view);
+        view
     }
 }

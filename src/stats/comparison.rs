@@ -142,8 +142,8 @@ fn headline(of: &CellSummary<'_>, to: &CellSummary<'_>) -> Option<&'static str> 
     candidates.iter().copied().find(|name| both(name))
 }
 
-/// What the number of a cell's trials is judged by that is compared with none.
-pub(super) fn own_headline(cell: &CellSummary<'_>) -> Option<&'static str> {
+/// What a cell is judged by that is compared with none: the number of its trials, its place among others.
+pub fn own_headline(cell: &CellSummary<'_>) -> Option<&'static str> {
     headline(cell, cell)
 }
 

@@ -31,7 +31,7 @@ mod warmup;
 pub use between::{Across, Between, Change, Field, HEADLINE, Open, Ruling, between};
 pub use capacity::{Seek, Turn, broken};
 pub use ceiling::{OfCeiling, has_ceiling, of_ceiling};
-pub use comparison::{Comparison, Verdict, comparisons};
+pub use comparison::{Comparison, Verdict, comparisons, own_headline};
 pub use effect::{Effect, Hidden, Pair, effect, pairs};
 pub use enough::{half_of, still_wide, wanting};
 pub use exact::{

@@ -22,6 +22,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 pub(crate) struct Suite {
     folder: tempfile::TempDir,
     run: Vec<String>,
+    head: String,
     text: String,
     has_load: bool,
     arguments: Vec<String>,
@@ -59,6 +60,7 @@ impl Suite {
             ]
             .map(str::to_owned)
             .to_vec(),
+            head: String::new(),
             text: String::new(),
             has_load: false,
             arguments: Vec::new(),
@@ -82,6 +84,12 @@ impl Suite {
     pub(crate) fn without(mut self, name: &str) -> Self {
         self.run
             .retain(|line| !line.starts_with(&format!("{name} ")));
+        self
+    }
+
+    /// Keys of the suite itself, such as its title.
+    pub(crate) fn head(mut self, lines: &str) -> Self {
+        self.head.push_str(lines);
         self
     }
 
@@ -184,7 +192,7 @@ impl Suite {
             self.text.push_str("[loads.steady]\nduration = '150ms'\n");
             self.has_load = true;
         }
-        let mut text = format!("[run]\n{}\n", self.run.join("\n"));
+        let mut text = format!("{}[run]\n{}\n", self.head, self.run.join("\n"));
         text.push_str("[defaults.load]\npath = '/'\nconnections = 2\n");
         let mark = quote(&self.path().display().to_string());
         let _ = writeln!(text, "[defaults.server]\nenv.{MARK} = {mark}");
