@@ -250,10 +250,31 @@ fn encode(part: &str) -> String {
     out
 }
 
-/// Publishes the report of a whole run below `out`: its suite's page, then the index, made from
-/// all pages. A run that is not the whole suite, or older than what the page shows, changes nothing;
+/// The way from one folder to another as a link writes it; both are absolute. `.` is the folder itself.
+pub fn way(from: &Path, to: &Path) -> String {
+    let (from, to): (Vec<_>, Vec<_>) = (from.components().collect(), to.components().collect());
+    let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    let up = from[common..].iter().map(|_| "..".to_owned());
+    let down = to[common..]
+        .iter()
+        .map(|part| encode(&part.as_os_str().to_string_lossy()));
+    let parts: Vec<String> = up.chain(down).collect();
+    if parts.is_empty() {
+        ".".to_owned()
+    } else {
+        parts.join("/")
+    }
+}
+
+/// Publishes the report of a whole run below `out`: its plots, by their paths from the page on, its suite's page, then the
+/// index, made from all pages. A run that is not the whole suite, or older than what the page shows, changes nothing;
 /// run ids begin with their time, so the later one is the greater.
-pub fn publish(out: &Path, digest: &Digest, report: &str) -> Result<Published, PublishError> {
+pub fn publish(
+    out: &Path,
+    digest: &Digest,
+    report: &str,
+    plots: &[(&str, &[u8])],
+) -> Result<Published, PublishError> {
     if !digest.whole {
         return Ok(Published::NotWhole);
     }
@@ -272,6 +293,12 @@ pub fn publish(out: &Path, digest: &Digest, report: &str) -> Result<Published, P
     read_own(&index_path, |text| text.starts_with(INDEX))?;
     let folder = page_path.parent().unwrap_or(out);
     fs::create_dir_all(folder).map_err(|error| in_file(folder, error))?;
+    for (path, bytes) in plots {
+        let path = folder.join(path);
+        let folder = path.parent().unwrap_or(folder);
+        fs::create_dir_all(folder).map_err(|error| in_file(folder, error))?;
+        write_whole(&path, bytes).map_err(PublishError::Write)?;
+    }
     write_whole(&page_path, page(report, digest).as_bytes()).map_err(PublishError::Write)?;
     write_whole(&index_path, index(&collect(out)?).as_bytes()).map_err(PublishError::Write)?;
     Ok(Published::Written {
@@ -358,8 +385,11 @@ mod tests {
         let out = tempfile::tempdir().unwrap();
         let out = out.path();
         for (suite, profile) in [("json", None), ("gzip", Some("quick")), ("gzip", None)] {
-            let done = publish(out, &digest(suite, profile, "2026-1"), "# report\n").unwrap();
+            let plots: &[(&str, &[u8])] = &[("plots/quick.x.svg", b"<svg/>")];
+            let done =
+                publish(out, &digest(suite, profile, "2026-1"), "# report\n", plots).unwrap();
             assert!(matches!(done, Published::Written { .. }));
+            assert!(out.join(suite).join("plots/quick.x.svg").is_file());
         }
         fs::write(out.join("gzip/README.md.orig"), "other").unwrap();
         fs::write(out.join("gzip/README.notes.md"), "of a person").unwrap();
@@ -403,21 +433,24 @@ mod tests {
         let out = tempfile::tempdir().unwrap();
         let out = out.path();
         let newer = digest("gzip", None, "2026-11-30T190500Z-a");
-        publish(out, &newer, "new").unwrap();
+        publish(out, &newer, "new", &[]).unwrap();
         let older = digest("gzip", None, "2026-11-29T190500Z-b");
         assert!(matches!(
-            publish(out, &older, "old").unwrap(),
+            publish(out, &older, "old", &[]).unwrap(),
             Published::Older { .. }
         ));
         let part = Digest {
             whole: false,
             ..digest("gzip", None, "2026-12-01T190500Z-c")
         };
-        assert_eq!(publish(out, &part, "part").unwrap(), Published::NotWhole);
+        assert_eq!(
+            publish(out, &part, "part", &[]).unwrap(),
+            Published::NotWhole
+        );
         let page = fs::read_to_string(page_path(out, &newer)).unwrap();
         assert!(page.starts_with("new\n"));
         assert!(matches!(
-            publish(out, &newer, "again").unwrap(),
+            publish(out, &newer, "again", &[]).unwrap(),
             Published::Written { .. }
         ));
     }
@@ -427,13 +460,21 @@ mod tests {
         let out = tempfile::tempdir().unwrap();
         let out = out.path();
         fs::write(out.join("README.md"), "# ours\n").unwrap();
-        let error = publish(out, &digest("gzip", None, "2026-1"), "x").unwrap_err();
+        let error = publish(out, &digest("gzip", None, "2026-1"), "x", &[]).unwrap_err();
         assert!(matches!(&error, PublishError::Foreign { path } if *path == out.join("README.md")));
         assert!(!out.join("gzip").exists());
         assert_eq!(
             fs::read_to_string(out.join("README.md")).unwrap(),
             "# ours\n"
         );
+    }
+
+    #[test]
+    fn a_way_leads_from_folder_to_folder() {
+        let between = |from: &str, to: &str| way(Path::new(from), Path::new(to));
+        assert_eq!(between("/a", "/a/reports/x y/plots"), "reports/x%20y/plots");
+        assert_eq!(between("/a/docs", "/a/reports"), "../reports");
+        assert_eq!(between("/a", "/a"), ".");
     }
 
     #[test]

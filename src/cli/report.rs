@@ -5,8 +5,8 @@ use super::exit::Exit;
 use super::gates;
 use super::reports::{Made, make, open, save, template, with_input};
 use super::terminal::{print, say_error, say_line};
-use crate::publish::splice;
-use crate::report::{self, Format, Options};
+use crate::publish::{page_path, read_digest, splice, way};
+use crate::report::{self, Digest, Format, Options};
 use crate::store::{self, Stored};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -56,12 +56,14 @@ pub(super) struct ReportArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum FormatName {
-    /// report.md
+    /// report.md and its plots
     Md,
     /// summary.csv and trials.csv, and roles.csv where a cell has several roles
     Csv,
     /// report.json
     Json,
+    /// report.html, one file with plots, sorting and every trial
+    Html,
 }
 
 impl From<FormatName> for Format {
@@ -70,6 +72,7 @@ impl From<FormatName> for Format {
             FormatName::Md => Self::Markdown,
             FormatName::Csv => Self::Csv,
             FormatName::Json => Self::Json,
+            FormatName::Html => Self::Html,
         }
     }
 }
@@ -116,22 +119,37 @@ fn report(arguments: &ReportArgs) -> Result<Exit, Exit> {
     };
     let older = |word: &String| older(word, &whose);
     let baseline = arguments.baseline.as_ref().map(older).transpose()?;
-    let Made { outputs, gates, .. } =
-        make(&stored, baseline.as_ref(), &Options { formats, template })?;
+    let mut options = Options {
+        formats,
+        template,
+        plots_at: None,
+    };
+    let Made {
+        outputs,
+        gates,
+        digest,
+    } = make(&stored, baseline.as_ref(), &options)?;
     for output in &outputs {
+        if arguments.stdout && output.is_plot() {
+            continue;
+        }
         if arguments.stdout {
             print(&String::from_utf8_lossy(&output.bytes));
             continue;
         }
-        let path = folder.join(output.file_name);
+        let path = folder.join(&output.file_name);
         save(&path, &output.bytes)?;
         say_line(&path.display().to_string());
     }
-    let markdown = outputs
-        .iter()
-        .find(|output| output.file_name == "report.md");
-    if let (Some(file), Some(markdown)) = (&arguments.splice, markdown) {
-        splice_into(file, &String::from_utf8_lossy(&markdown.bytes))?;
+    if let Some(file) = &arguments.splice {
+        options.formats = vec![Format::Markdown];
+        options.plots_at = plots_from(file, &plots_of(&arguments.out, &folder, &digest));
+        let spliced = make(&stored, baseline.as_ref(), &options)?;
+        let markdown = spliced.outputs.iter().find(|output| !output.is_plot());
+        let text = markdown.map_or(String::new(), |markdown| {
+            String::from_utf8_lossy(&markdown.bytes).into_owned()
+        });
+        splice_into(file, &text)?;
         say_line(&file.display().to_string());
     }
     Ok(gates::tell(&gates, arguments.gate, false))
@@ -146,6 +164,27 @@ fn as_baseline(stored: &Stored, file: &Path) -> Result<(), Exit> {
     })?;
     say_line(&file.display().to_string());
     Ok(())
+}
+
+/// The folder that has the plots of a run: that of the suite's page where it shows this run, since it is the one that is committed,
+/// else the run's own.
+fn plots_of(out: &Path, folder: &Path, digest: &Digest) -> PathBuf {
+    let page = page_path(out, digest);
+    let shown = std::fs::read_to_string(&page).ok();
+    let shown = shown.and_then(|page| read_digest(&page));
+    let published = shown.is_some_and(|shown| shown.run == digest.run);
+    let folder = page.parent().filter(|_| published).unwrap_or(folder);
+    folder.join("plots")
+}
+
+/// Where these plots are for a link in `file`; none where that cannot be told.
+fn plots_from(file: &Path, plots: &Path) -> Option<String> {
+    let absolute = |path: &Path| path.canonicalize().ok();
+    let beside = file
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let from = absolute(beside.unwrap_or(Path::new(".")))?;
+    Some(way(&from, &absolute(plots)?))
 }
 
 fn splice_into(file: &Path, report: &str) -> Result<(), Exit> {

@@ -59,7 +59,7 @@ pub(super) fn write(
         gates,
     } = make(&stored, None, &Options::default()).map_err(unreadable)?;
     for output in &outputs {
-        save(&folder.join(output.file_name), &output.bytes)?;
+        save(&folder.join(&output.file_name), &output.bytes)?;
     }
     let report = folder.join("report.md");
     // The page is the suite's own, so it is never in somebody's template.
@@ -68,7 +68,11 @@ pub(super) fn write(
         .find(|output| output.file_name == "report.md")
     {
         let text = String::from_utf8_lossy(&markdown.bytes);
-        match publish(out, &digest, &text) {
+        let plots = outputs.iter().filter(|output| output.is_plot());
+        let plots: Vec<(&str, &[u8])> = plots
+            .map(|plot| (plot.file_name.as_str(), plot.bytes.as_slice()))
+            .collect();
+        match publish(out, &digest, &text, &plots) {
             Ok(Published::Written { .. } | Published::NotWhole | Published::Older { .. }) => {}
             Err(error) => say_warning(&format!("the suite's page was not written: {error}")),
         }
@@ -77,10 +81,11 @@ pub(super) fn write(
         let options = Options {
             formats: vec![Format::Markdown],
             template: template.cloned(),
+            ..Options::default()
         };
         match make(&stored, None, &options) {
             Ok(own) => {
-                for output in own.outputs {
+                for output in own.outputs.iter().filter(|output| !output.is_plot()) {
                     save(&report, &output.bytes)?;
                 }
             }
@@ -151,8 +156,17 @@ pub(super) fn make(
     })
 }
 
-/// Writes a file whole.
+/// Writes a file whole, and the folder that it is to be in.
 pub(super) fn save(path: &Path, bytes: &[u8]) -> Result<(), Exit> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            say_error(&format!("cannot make {}: {error}", folder.display()));
+            Exit::Machine
+        })?;
+    }
     write_whole(path, bytes).map_err(|error| {
         say_error(&error.to_string());
         Exit::Machine

@@ -47,7 +47,7 @@ fn environment() -> Environment<'static> {
 }
 
 /// Jinja's usual marks; a line that holds nothing but a tag leaves nothing behind.
-fn syntax() -> SyntaxConfig {
+pub(super) fn syntax() -> SyntaxConfig {
     let mut syntax = SyntaxConfig::builder();
     syntax
         .trim_blocks(true)

@@ -14,11 +14,14 @@ mod gate;
 mod generator;
 mod growth;
 mod hint;
+mod html;
 mod json;
 mod markdown;
+mod markup;
 mod method;
 mod naming;
 mod paced;
+pub mod plot;
 mod prose;
 mod published;
 mod repetitions;
@@ -45,6 +48,7 @@ use crate::ids::TrialId;
 use crate::record::{Baseline, Reading, Run, Trial};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 
 /// What a report is made from.
 #[derive(Debug, Clone, Copy)]
@@ -64,17 +68,19 @@ pub struct Input<'a> {
 /// A kind of report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Format {
-    /// `report.md`.
+    /// `report.md` and its plots, `plots/*.svg`.
     Markdown,
     /// `summary.csv` and `trials.csv`, and `roles.csv` where a cell has more than one role.
     Csv,
     /// `report.json`.
     Json,
+    /// `report.html`.
+    Html,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 3] = [Self::Markdown, Self::Csv, Self::Json];
+    pub const ALL: [Self; 4] = [Self::Markdown, Self::Csv, Self::Json, Self::Html];
 }
 
 /// How the reports are made.
@@ -84,15 +90,26 @@ pub struct Options {
     pub formats: Vec<Format>,
     /// A template that is used for `report.md`, as its file's name and its text.
     pub template: Option<(String, String)>,
+    /// The folder of plots as links of `report.md` write it; none is `plots`, the one beside it.
+    pub plots_at: Option<String>,
 }
 
 /// One file of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
-    /// Its name in the run's folder.
-    pub file_name: &'static str,
+    /// Its path in the run's folder.
+    pub file_name: String,
     /// Its content.
     pub bytes: Vec<u8>,
+}
+
+impl Output {
+    /// Whether it is an image that a report shows, rather than a report.
+    pub fn is_plot(&self) -> bool {
+        Path::new(&self.file_name)
+            .extension()
+            .is_some_and(|extension| extension == "svg")
+    }
 }
 
 /// Why a report could not be made.
@@ -183,15 +200,26 @@ pub fn compare_json(old: &Baseline, new: &Baseline) -> Result<Vec<u8>, ReportErr
 pub fn render(input: &Input<'_>, options: &Options) -> Result<Vec<Output>, ReportError> {
     let wants = |format| options.formats.is_empty() || options.formats.contains(&format);
     let mut outputs = Vec::new();
-    let mut add = |file_name, bytes| outputs.push(Output { file_name, bytes });
-    if wants(Format::Markdown) {
+    let mut add = |file_name: &str, bytes| {
+        outputs.push(Output {
+            file_name: file_name.to_owned(),
+            bytes,
+        });
+    };
+    let base = options.plots_at.as_deref();
+    let pages = wants(Format::Markdown) || wants(Format::Html);
+    let view = pages.then(|| View::with_plots_at(input, base));
+    if let Some(view) = view.as_ref().filter(|_| wants(Format::Markdown)) {
         let template = options.template.as_ref();
         let (name, text) = template
             .map_or((templates::REPORT_NAME, templates::REPORT), |(n, t)| {
                 (n.as_str(), t.as_str())
             });
-        let text = markdown::render(name, text, &View::of(input))?;
+        let text = markdown::render(name, text, view)?;
         add("report.md", text.into_bytes());
+        for plot in &view.plots {
+            add(&plot.file_name, plot.svg()?.into_bytes());
+        }
     }
     if wants(Format::Csv) {
         add("summary.csv", csv::summary(input)?);
@@ -202,6 +230,9 @@ pub fn render(input: &Input<'_>, options: &Options) -> Result<Vec<Output>, Repor
     }
     if wants(Format::Json) {
         add("report.json", json::report(input)?);
+    }
+    if let Some(view) = view.filter(|_| wants(Format::Html)) {
+        add("report.html", html::render(input, view)?);
     }
     Ok(outputs)
 }

@@ -12,6 +12,7 @@ use super::growth::Growths;
 use super::method::{Fact, Recipe, facts, recipes, repeat};
 use super::naming::Naming;
 use super::paced::{self, PacedView};
+use super::plot::{self, Plot};
 use super::prose::closed;
 use super::published::{PublishedView, published};
 use super::roles::{self, RoleView};
@@ -74,6 +75,8 @@ pub struct View {
     pub shares: Vec<ShareView>,
     /// Whether a role is left out of the totals.
     pub roles_apart: bool,
+    /// The plots, each an image beside the report.
+    pub plots: Vec<Plot>,
     /// What others published of these cells.
     pub published: Vec<PublishedView>,
     /// Cells without: failed, invalid, not run, skipped, in this order.
@@ -257,6 +260,11 @@ pub struct TrialView {
 impl View {
     /// The view of these records.
     pub fn of(input: &Input<'_>) -> Self {
+        Self::with_plots_at(input, None)
+    }
+
+    /// The same with plots in another folder, as links write it.
+    pub(super) fn with_plots_at(input: &Input<'_>, plots_at: Option<&str>) -> Self {
         let run = input.run;
         let summaries = summarise(run, input.trials);
         let naming = Naming::of(&run.spec);
@@ -337,6 +345,7 @@ impl View {
             roles_apart: roles.iter().any(|role| role.apart),
             roles,
             shares: shares::rows(&naming, &measured),
+            plots: plot::all(input, &naming, &summaries, plots_at),
             published: published(&run.spec, &naming, &summaries),
             others: others(&naming, &summaries),
             trials: trials(&naming, &summaries),

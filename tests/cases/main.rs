@@ -24,6 +24,7 @@ mod load;
 mod making;
 mod mixes;
 mod paced;
+mod pages;
 mod publish;
 mod revisions;
 mod rounds;
