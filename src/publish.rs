@@ -7,7 +7,7 @@ mod links;
 mod splice;
 
 pub use index::index;
-pub use links::relink;
+pub use links::{Places, relink};
 pub use splice::{SpliceError, check as check_markers, marked_as, splice};
 
 use crate::report::Digest;
@@ -155,16 +155,23 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, PublishError> {
         .collect()
 }
 
-/// Publishes the report of a whole run below `out`: its suite's page and badge, then the index, made from
-/// all pages. Links of the report are relative to `folder`, the run's. A run that is not the whole suite, or older than what
-/// the page shows, changes nothing; run ids begin with their time, so the later one is the greater.
-pub fn publish(
-    out: &Path,
-    digest: &Digest,
-    folder: &Path,
-    report: &str,
-    badge: &[u8],
-) -> Result<Published, PublishError> {
+/// What is published of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Pages<'a> {
+    /// The run's folder, to which links of the report are relative.
+    pub folder: &'a Path,
+    /// The report, in Markdown.
+    pub report: &'a str,
+    /// Its plots, by their paths in the folder.
+    pub plots: &'a [(&'a str, &'a [u8])],
+    /// The badge, an SVG.
+    pub badge: &'a [u8],
+}
+
+/// Publishes the report of a whole run below `out`: its plots, its suite's page and badge, then the index, made from
+/// all pages. A run that is not the whole suite, or older than what the page shows, changes nothing; run ids begin with
+/// their time, so the later one is the greater.
+pub fn publish(out: &Path, digest: &Digest, pages: Pages<'_>) -> Result<Published, PublishError> {
     if !digest.whole {
         return Ok(Published::NotWhole);
     }
@@ -185,14 +192,36 @@ pub fn publish(
     read_own(&index_path, |text| text.starts_with(INDEX))?;
     read_own(&badge_path, |text| text.contains(BADGE))?;
     fs::create_dir_all(&own).map_err(|error| in_file(&own, error))?;
-    let report = relink(report, &real(folder), &real(&own));
+    for (path, bytes) in pages.plots {
+        let path = own.join(path);
+        let folder = path.parent().unwrap_or(&own);
+        fs::create_dir_all(folder).map_err(|error| in_file(folder, error))?;
+        write_whole(&path, bytes).map_err(PublishError::Write)?;
+    }
+    let places = Places {
+        report: real(pages.folder),
+        plots: real(&own),
+    };
+    let report = relink(pages.report, &places, &real(&own));
     write_whole(&page_path, page(&report, digest).as_bytes()).map_err(PublishError::Write)?;
-    write_whole(&badge_path, badge).map_err(PublishError::Write)?;
+    write_whole(&badge_path, pages.badge).map_err(PublishError::Write)?;
     write_whole(&index_path, index(&collect(out)?).as_bytes()).map_err(PublishError::Write)?;
     Ok(Published::Written {
         page: page_path,
         index: index_path,
     })
+}
+
+/// Where what a run's report names lies: itself in its folder, its plots beside the suite's page where that shows the run,
+/// since they are what is committed.
+pub fn places(out: &Path, digest: &Digest, folder: &Path) -> Places {
+    let page = page_path(out, digest);
+    let published = shown(out, digest).is_some_and(|shown| shown.run == digest.run);
+    let beside = page.parent().filter(|_| published).unwrap_or(folder);
+    Places {
+        report: real(folder),
+        plots: real(beside),
+    }
 }
 
 /// A folder from the root, without links on the way.
@@ -232,8 +261,13 @@ mod tests {
     /// Publishes a report of a run whose folder is where it belongs.
     fn put(out: &Path, digest: &Digest, report: &str) -> Result<Published, PublishError> {
         let folder = out.join(&digest.suite).join("runs").join(&digest.run.0);
-        let badge = "<svg>\n<!-- hotlap: badge -->\n</svg>\n";
-        publish(out, digest, &folder, report, badge.as_bytes())
+        let pages = Pages {
+            folder: &folder,
+            report,
+            plots: &[("plots/quick.x.svg", b"<svg/>")],
+            badge: b"<svg>\n<!-- hotlap: badge -->\n</svg>\n",
+        };
+        publish(out, digest, pages)
     }
 
     fn digest(suite: &str, profile: Option<&str>, run: &str) -> Digest {
@@ -271,6 +305,7 @@ mod tests {
         for (suite, profile) in [("json", None), ("gzip", Some("quick")), ("gzip", None)] {
             let done = put(out, &digest(suite, profile, "2026-1"), "# report\n").unwrap();
             assert!(matches!(done, Published::Written { .. }));
+            assert!(out.join(suite).join("plots/quick.x.svg").is_file());
         }
         fs::write(out.join("gzip/README.md.orig"), "other").unwrap();
         fs::write(out.join("gzip/README.notes.md"), "of a person").unwrap();
@@ -296,7 +331,7 @@ mod tests {
         put(out.path(), &digest, report).unwrap();
         let page = fs::read_to_string(page_path(out.path(), &digest)).unwrap();
         assert!(
-            page.starts_with("![t](runs/2026-1/plots/t.svg) [p](README.md) [x](https://e.org)\n"),
+            page.starts_with("![t](plots/t.svg) [p](README.md) [x](https://e.org)\n"),
             "{page}"
         );
         assert_eq!(shown(out.path(), &digest), Some(digest));

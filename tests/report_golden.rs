@@ -60,10 +60,11 @@ fn text(outputs: &[Output], name: &str) -> String {
 #[test]
 fn a_stored_run_gives_its_stored_reports() {
     let made = reports(&read_records());
-    assert_eq!(made.len(), 4);
+    assert_eq!(made.len(), 8);
     for Output { file_name, bytes } in &made {
         let path = golden().join(file_name);
         if blessing() {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(&path, bytes).unwrap();
         }
         let stored = fs::read(&path).unwrap();
@@ -448,6 +449,7 @@ fn a_template_of_ones_own_is_used_and_its_mistakes_are_shown() {
             &Options {
                 formats: vec![Format::Markdown],
                 template,
+                ..Options::default()
             },
         )
     };

@@ -3,10 +3,11 @@
 use super::baseline::{Whose, older};
 use super::exit::Exit;
 use super::gates;
-use super::reports::{make, open, save, with_input};
+use super::reports::{Reports, make, open, save, with_input};
 use super::splice::Splice;
 use super::templates::template;
 use super::terminal::{print, say_error, say_line};
+use crate::publish::places;
 use crate::report::{self, Format, Options, Output, Template};
 use crate::store::{self, Stored};
 use clap::{Args, ValueEnum};
@@ -64,6 +65,8 @@ enum FormatName {
     Csv,
     /// report.json
     Json,
+    /// report.html, one file with plots, sorting and every trial
+    Html,
     /// badge.svg
     Badge,
 }
@@ -74,6 +77,7 @@ impl From<FormatName> for Format {
             FormatName::Md => Self::Markdown,
             FormatName::Csv => Self::Csv,
             FormatName::Json => Self::Json,
+            FormatName::Html => Self::Html,
             FormatName::Badge => Self::Badge,
         }
     }
@@ -130,17 +134,23 @@ fn report(arguments: &ReportArgs) -> Result<Exit, Exit> {
     };
     let older = |word: &String| older(word, &whose);
     let baseline = arguments.baseline.as_ref().map(older).transpose()?;
-    let (outputs, gates) = make(&stored, baseline.as_ref(), &Options { formats, template })?;
-    let is_own = |output: &Output| Some(output.file_name) == own;
+    let options = Options { formats, template };
+    let Reports {
+        outputs,
+        gates,
+        digest,
+    } = make(&stored, baseline.as_ref(), &options)?;
+    let own = options.template.as_ref().map(Template::file_name);
+    let is_own = |output: &Output| own == Some(output.file_name.as_str());
     for output in &outputs {
-        if into.is_some() && is_own(output) {
+        if (into.is_some() && is_own(output)) || (arguments.stdout && output.is_plot()) {
             continue;
         }
         if arguments.stdout {
             print(&String::from_utf8_lossy(&output.bytes));
             continue;
         }
-        let path = folder.join(output.file_name);
+        let path = folder.join(&output.file_name);
         save(&path, &output.bytes)?;
         say_line(&path.display().to_string());
     }
@@ -148,7 +158,8 @@ fn report(arguments: &ReportArgs) -> Result<Exit, Exit> {
         .iter()
         .find(|output| output.file_name == own.unwrap_or("report.md"));
     if let (Some(into), Some(spliced)) = (&into, spliced) {
-        into.put(suite, &String::from_utf8_lossy(&spliced.bytes), &folder)?;
+        let places = places(&arguments.out, &digest, &folder);
+        into.put(suite, &String::from_utf8_lossy(&spliced.bytes), &places)?;
     }
     Ok(gates::tell(&gates, arguments.gate, false))
 }

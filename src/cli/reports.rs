@@ -5,9 +5,11 @@ use super::exit::Exit;
 use super::splice::Splice;
 use super::standing;
 use super::terminal::{say, say_error, say_warning};
-use crate::publish::{Published, publish};
+use crate::publish::{Pages, Published, places, publish};
 use crate::record::{Baseline, End, Outcome, Trial};
-use crate::report::{GateLines, Input, Options, Output, ReportError, Reporter, Template, render};
+use crate::report::{
+    Digest, GateLines, Input, Options, Output, ReportError, Reporter, Template, render,
+};
 use crate::store::{self, Stored, write_whole};
 use std::path::{Path, PathBuf};
 
@@ -61,14 +63,18 @@ impl Made<'_> {
             Exit::Machine
         })?;
         for output in &outputs {
-            save(&self.folder.join(output.file_name), &output.bytes)?;
+            save(&self.folder.join(&output.file_name), &output.bytes)?;
         }
         let markdown = outputs
             .iter()
             .find(|output| output.file_name == "report.md");
         // The page is the suite's own, so it is never in somebody's template.
         if let Some(markdown) = markdown {
-            self.publish(out, &String::from_utf8_lossy(&markdown.bytes));
+            let plots = outputs.iter().filter(|output| output.is_plot());
+            let plots: Vec<(&str, &[u8])> = plots
+                .map(|plot| (plot.file_name.as_str(), plot.bytes.as_slice()))
+                .collect();
+            self.publish(out, &String::from_utf8_lossy(&markdown.bytes), &plots);
         }
         let own = template.and_then(|template| self.own(template));
         let mut report = self.folder.join("report.md");
@@ -77,12 +83,13 @@ impl Made<'_> {
                 && self.stored.run.end == Some(End::Complete)
             {
                 let suite = &self.stored.run.spec.suite;
-                into.put(suite, &String::from_utf8_lossy(&text.bytes), self.folder)?;
+                let places = places(out, &self.reporter.digest(), self.folder);
+                into.put(suite, &String::from_utf8_lossy(&text.bytes), &places)?;
             } else {
                 into.keep();
             }
         } else if let Some(own) = &own {
-            report = self.folder.join(own.file_name);
+            report = self.folder.join(&own.file_name);
             save(&report, &own.bytes)?;
         }
         let bad = |trial: &&Trial| !matches!(trial.outcome, Outcome::Valid);
@@ -110,7 +117,7 @@ impl Made<'_> {
     }
 
     /// Puts the run's report on its suite's page, where it is a whole run, and makes the index anew.
-    fn publish(&self, out: &Path, report: &str) {
+    fn publish(&self, out: &Path, report: &str, plots: &[(&str, &[u8])]) {
         let mut digest = self.reporter.digest();
         if !digest.whole {
             return;
@@ -123,7 +130,13 @@ impl Made<'_> {
             }
         };
         digest.unchanged_since = standing::unchanged_since(self.stored, &digest, out);
-        match publish(out, &digest, self.folder, report, &badge) {
+        let pages = Pages {
+            folder: self.folder,
+            report,
+            plots,
+            badge: &badge,
+        };
+        match publish(out, &digest, pages) {
             Ok(Published::Written { .. } | Published::NotWhole | Published::Older { .. }) => {}
             Err(error) => say_warning(&format!("the suite's page was not written: {error}")),
         }
@@ -170,20 +183,43 @@ pub(super) fn with_input<T>(
     })
 }
 
-/// The reports as bytes, and what became of the suite's gates.
+/// What was made of a run's records.
+pub(super) struct Reports {
+    /// The reports as bytes.
+    pub(super) outputs: Vec<Output>,
+    /// What the index needs of the run.
+    pub(super) digest: Digest,
+    /// What became of the suite's gates.
+    pub(super) gates: GateLines,
+}
+
+/// The reports, and what else is to be known of the run.
 pub(super) fn make(
     stored: &Stored,
     baseline: Option<&Baseline>,
     options: &Options,
-) -> Result<(Vec<Output>, GateLines), Exit> {
+) -> Result<Reports, Exit> {
     with_input(stored, baseline, |input| {
         let outputs = render(input, options).map_err(|error| say_report_error(&error))?;
-        Ok((outputs, GateLines::of(input)))
+        Ok(Reports {
+            outputs,
+            digest: Digest::of(input),
+            gates: GateLines::of(input),
+        })
     })
 }
 
-/// Writes a file whole.
+/// Writes a file whole, and the folder that it is to be in.
 pub(super) fn save(path: &Path, bytes: &[u8]) -> Result<(), Exit> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            say_error(&format!("cannot make {}: {error}", folder.display()));
+            Exit::Machine
+        })?;
+    }
     write_whole(path, bytes).map_err(|error| {
         say_error(&error.to_string());
         Exit::Machine

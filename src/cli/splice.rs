@@ -3,7 +3,7 @@
 use super::exit::Exit;
 use super::reports::save;
 use super::terminal::{say_error, say_line};
-use crate::publish::{check_markers, marked_as, real, relink, splice};
+use crate::publish::{Places, check_markers, marked_as, relink, splice};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -37,12 +37,12 @@ impl Splice {
         Ok(into)
     }
 
-    /// Puts the report of a suite into the file. Its links are relative to `folder`, that of its run.
-    pub(super) fn put(&self, suite: &str, report: &str, folder: &Path) -> Result<(), Exit> {
+    /// Puts the report of a suite into the file. Its links are relative to these places.
+    pub(super) fn put(&self, suite: &str, report: &str, places: &Places) -> Result<(), Exit> {
         let text = self.read()?;
         let file = fs::canonicalize(&self.file).unwrap_or_else(|_| self.file.clone());
         let parent = file.parent().unwrap_or(Path::new("/"));
-        let report = relink(report, &real(folder), parent);
+        let report = relink(report, places, parent);
         let spliced = splice(&text, suite, &report).map_err(|error| self.refuse(&error))?;
         if spliced != text {
             save(&self.file, spliced.as_bytes())?;

@@ -1,21 +1,31 @@
 //! Links of a text that moves to another folder: each relative one is written anew, so that it leads where it led. Links to
 //! other sites, to a place in the same page, and what stands in code stay as they are.
 
-use crate::report::encode;
+use crate::report::{PLOTS, encode};
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};
 use std::ops::Range;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 /// Attributes of HTML that hold a link.
 const ATTRIBUTES: [&str; 3] = ["href", "src", "srcset"];
 
-/// Markdown whose links are relative to the folder `from`, for a file in the folder `to`. Both are absolute.
-pub fn relink(markdown: &str, from: &Path, to: &Path) -> String {
+/// The folders that links of a report are relative to, absolute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// That of the report.
+    pub report: PathBuf,
+    /// That in which its folder of plots lies.
+    pub plots: PathBuf,
+}
+
+/// Markdown whose links are relative to these places, for a file in the folder `to`, which is absolute.
+pub fn relink(markdown: &str, places: &Places, to: &Path) -> String {
     let folders = Folders {
-        from: parts(from),
+        from: parts(&places.report),
+        plots: parts(&places.plots),
         to: parts(to),
     };
-    if folders.from == folders.to {
+    if folders.from == folders.to && folders.plots == folders.to {
         return markdown.to_owned();
     }
     let mut changes: Vec<(Range<usize>, String)> = Vec::new();
@@ -86,6 +96,7 @@ fn parts(path: &Path) -> Vec<String> {
 
 struct Folders {
     from: Vec<String>,
+    plots: Vec<String>,
     to: Vec<String>,
 }
 
@@ -162,7 +173,9 @@ impl Folders {
         if path.is_empty() || path.starts_with('/') || has_scheme(path) || path.contains('\\') {
             return None;
         }
-        let mut target: Vec<&str> = self.from.iter().map(String::as_str).collect();
+        let is_plot = path.split('/').next() == Some(PLOTS);
+        let base = if is_plot { &self.plots } else { &self.from };
+        let mut target: Vec<&str> = base.iter().map(String::as_str).collect();
         let is_folder = path.ends_with('/');
         for part in path.split('/') {
             match part {
@@ -225,8 +238,11 @@ mod tests {
     use super::*;
 
     fn moved(text: &str) -> String {
-        let from = Path::new("/repo/reports/a b/runs/1");
-        relink(text, from, Path::new("/repo"))
+        let places = Places {
+            report: PathBuf::from("/repo/reports/a b/runs/1"),
+            plots: PathBuf::from("/repo/reports/a b"),
+        };
+        relink(text, &places, Path::new("/repo"))
     }
 
     #[test]
@@ -238,12 +254,9 @@ mod tests {
             ),
             (
                 "![x](plots/t.svg \"T\")",
-                "![x](reports/a%20b/runs/1/plots/t.svg \"T\")",
+                "![x](reports/a%20b/plots/t.svg \"T\")",
             ),
-            (
-                "[x](<plots/a b.svg>)",
-                "[x](<reports/a%20b/runs/1/plots/a b.svg>)",
-            ),
+            ("[x](<plots/a b.svg>)", "[x](<reports/a%20b/plots/a b.svg>)"),
             (
                 "[![i](p.svg)](../../)",
                 "[![i](reports/a%20b/runs/1/p.svg)](reports/a%20b/)",
@@ -280,6 +293,11 @@ mod tests {
     fn there_and_back_is_the_same() {
         let text = "[x](plots/t.svg) <a href=\"../q.html\">q</a>\n";
         let (a, b) = (Path::new("/r/s/runs/1"), Path::new("/r/s"));
-        assert_eq!(relink(&relink(text, a, b), b, a), text);
+        let all_in = |folder: &Path| Places {
+            report: folder.to_owned(),
+            plots: folder.to_owned(),
+        };
+        let there = relink(text, &all_in(a), b);
+        assert_eq!(relink(&there, &all_in(b), a), text);
     }
 }

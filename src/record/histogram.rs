@@ -101,6 +101,16 @@ impl Histogram {
         self.load().ok().map(|live| live.value_at_quantile(q))
     }
 
+    /// Several quantiles at once, as [`Histogram::quantile`] gives each: the stored form is read only once.
+    pub fn quantiles(&self, shares: &[f64]) -> Vec<Option<u64>> {
+        let live = self.load().ok();
+        let one = |share: &f64| {
+            let live = live.as_ref().filter(|_| enough_above(*share, self.count))?;
+            Some(live.value_at_quantile(*share))
+        };
+        shares.iter().map(one).collect()
+    }
+
     /// Both together. One that does not read back takes the other with it.
     pub fn join(&self, other: &Self) -> Result<Self, HistogramError> {
         let mut live = self.load()?;
@@ -143,6 +153,7 @@ mod tests {
         let stored = Histogram::store(&live, 0);
         assert_eq!(stored.quantile(0.99), Some(5));
         assert_eq!(stored.quantile(0.999), None);
+        assert_eq!(stored.quantiles(&[0.99, 0.999]), [Some(5), None]);
     }
 
     #[test]

@@ -18,11 +18,13 @@ mod generator;
 mod growth;
 mod headline;
 mod hint;
+mod html;
 mod json;
 mod markdown;
 mod method;
 mod naming;
 mod paced;
+pub mod plot;
 mod prose;
 mod published;
 mod repetitions;
@@ -44,6 +46,7 @@ pub use anchor::{anchor, encode, encode_path};
 pub use digest::Digest;
 pub use gate::GateLines;
 pub use markdown::{escape, escape_html, fence};
+pub use plot::FOLDER as PLOTS;
 pub use since::SinceView;
 pub use standing::{Standing, standing};
 pub use template::{Kind, Template, template_reference};
@@ -54,6 +57,7 @@ use crate::record::{Baseline, Reading, Run, Trial};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 
 /// What a report is made from.
 #[derive(Debug, Clone, Copy)]
@@ -73,12 +77,14 @@ pub struct Input<'a> {
 /// A kind of report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Format {
-    /// `report.md`.
+    /// `report.md` and its plots, `plots/*.svg`.
     Markdown,
     /// `summary.csv` and `trials.csv`, and `roles.csv` where a cell has more than one role.
     Csv,
     /// `report.json`.
     Json,
+    /// `report.html`.
+    Html,
     /// `badge.svg`. It is made only where it is asked for; a suite's own lies beside its page.
     Badge,
 }
@@ -95,10 +101,17 @@ pub struct Options {
 /// One file of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
-    /// Its name in the run's folder.
-    pub file_name: &'static str,
+    /// Its path in the run's folder.
+    pub file_name: String,
     /// Its content.
     pub bytes: Vec<u8>,
+}
+
+impl Output {
+    /// Whether it is an image that a report shows, rather than a report.
+    pub fn is_plot(&self) -> bool {
+        Path::new(&self.file_name).starts_with(PLOTS)
+    }
 }
 
 /// Why a report could not be made.
@@ -187,7 +200,12 @@ impl<'a> Reporter<'a> {
             (usual && format != Format::Badge) || options.formats.contains(&format)
         };
         let mut outputs = Vec::new();
-        let mut add = |file_name, bytes| outputs.push(Output { file_name, bytes });
+        let mut add = |file_name: &str, bytes| {
+            outputs.push(Output {
+                file_name: file_name.to_owned(),
+                bytes,
+            });
+        };
         let own = options.template.as_ref();
         if let Some(template) = own {
             add(
@@ -198,6 +216,14 @@ impl<'a> Reporter<'a> {
         if wants(Format::Markdown) && own.map(Template::file_name) != Some("report.md") {
             let template = Template::new(templates::REPORT_NAME, templates::REPORT);
             add("report.md", template.report(self.view())?.into_bytes());
+        }
+        if wants(Format::Markdown) || own.is_some() {
+            for plot in &self.view().plots {
+                add(&plot.file_name, plot.svg()?.into_bytes());
+            }
+        }
+        if wants(Format::Html) && own.map(Template::file_name) != Some("report.html") {
+            add("report.html", html::render(input, self.view().clone())?);
         }
         if wants(Format::Csv) {
             add("summary.csv", csv::summary(input)?);

@@ -49,3 +49,24 @@ pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
 pub(super) fn text(file: &str) -> Option<&'static str> {
     all().find(|(own, _)| *own == file).map(|(_, text)| text)
 }
+
+/// The name of the markup of plots in error messages.
+pub(super) const PLOT_NAME: &str = "templates/plot.svg.j2";
+
+/// The markup of plots.
+pub(super) const PLOT: &str = include_str!("../../templates/plot.svg.j2");
+
+/// The name of the page of `report.html` in error messages.
+pub(super) const HTML_NAME: &str = "templates/report.html.j2";
+
+/// The page of `report.html`, around what `report.md` says.
+pub(super) const HTML: &str = include_str!("../../templates/report.html.j2");
+
+/// Its look.
+pub(super) const HTML_STYLE: &str = include_str!("../../templates/report.css");
+
+/// What sorts and filters its tables.
+pub(super) const HTML_SCRIPT: &str = include_str!("../../templates/report.js");
+
+/// The look of plots, in a file of their own and in `report.html`.
+pub(super) const PLOT_STYLE: &str = include_str!("../../templates/plot.css");

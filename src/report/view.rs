@@ -13,6 +13,7 @@ use super::headline;
 use super::method::{self, Fact, Recipe, facts, recipes, repeat};
 use super::naming::Naming;
 use super::paced::{self, PacedView};
+use super::plot::{self, Plot};
 use super::prose::closed;
 use super::published::{PublishedView, published};
 use super::roles::{self, RoleView};
@@ -98,6 +99,8 @@ pub struct View {
     pub shares: Vec<ShareView>,
     /// Whether a role is left out of the totals.
     pub roles_apart: bool,
+    /// The plots, each an image beside the report.
+    pub plots: Vec<Plot>,
     /// What others published of these cells.
     pub published: Vec<PublishedView>,
     /// Cells without: failed, invalid, not run, skipped, in this order.
@@ -369,6 +372,7 @@ impl View {
             roles_apart: roles.iter().any(|role| role.apart),
             roles,
             shares: shares::rows(&naming, &measured),
+            plots: plot::all(input, &naming, &summaries),
             published: published(&run.spec, &naming, &summaries),
             others: others(&naming, &summaries),
             trials: trials(&naming, &summaries),

@@ -130,7 +130,14 @@ fn the_locale_changes_no_byte() {
         .fixture_with("good", &Behaviour::good(), "label = 'größer'")
         .run()
         .exits(0);
-    let files = ["report.md", "report.json", "summary.csv", "trials.csv"];
+    let files = [
+        "report.md",
+        "report.html",
+        "plots/throughput.svg",
+        "report.json",
+        "summary.csv",
+        "trials.csv",
+    ];
     let before = files.map(|file| outcome.read(file));
     let folder = outcome.suite.run_folder().unwrap();
     for file in files {
