@@ -9,6 +9,7 @@ mod ceiling;
 mod changed;
 mod comparison;
 mod configured;
+mod divisive;
 mod effect;
 mod enough;
 mod exact;
@@ -23,6 +24,7 @@ mod regression;
 mod seen;
 mod served;
 mod steady;
+mod student;
 mod summary;
 mod theil_sen;
 mod validity;
@@ -32,6 +34,7 @@ pub use between::{Across, Between, Change, Field, HEADLINE, Open, Ruling, betwee
 pub use capacity::{Seek, Turn, broken};
 pub use ceiling::{OfCeiling, has_ceiling, of_ceiling};
 pub use comparison::{Comparison, Verdict, comparisons};
+pub use divisive::{Found, Known, Rules, changes, correlation, known_changes};
 pub use effect::{Effect, Hidden, Pair, effect, pairs};
 pub use enough::{half_of, still_wide, wanting};
 pub use exact::{
