@@ -6,9 +6,10 @@ use super::terminal::{say, say_error, say_warning};
 use crate::publish::{Published, publish};
 use crate::record::{Baseline, Outcome, Trial};
 use crate::report::{
-    Digest, Format, GateLines, Input, Options, Output, ReportError, check_template, render,
+    Digest, Format, GateLines, Input, Options, Output, ReportError, check_template, history_rows,
+    render,
 };
-use crate::store::{self, Stored, write_whole};
+use crate::store::{self, StoreError, Stored, write_whole};
 use std::path::{Path, PathBuf};
 
 /// What was written.
@@ -53,6 +54,12 @@ pub(super) fn write(
 ) -> Result<Written, Exit> {
     let unreadable = |_| Exit::Machine;
     let stored = open(folder).map_err(unreadable)?;
+    if let Err(error) = add_to_history(&stored, out) {
+        say_warning(&format!(
+            "the history does not have this run: {error}; `hotlap history {} --add` adds it",
+            stored.run.spec.suite
+        ));
+    }
     let Made {
         outputs,
         digest,
@@ -95,6 +102,17 @@ pub(super) fn write(
     })
 }
 
+/// Adds a run to its suite's history, where it is the whole suite and not there yet. Says whether it was added.
+pub(super) fn add_to_history(stored: &Stored, out: &Path) -> Result<bool, StoreError> {
+    let rows = with_input(stored, None, history_rows);
+    if rows.is_empty() {
+        return Ok(false);
+    }
+    let spec = &stored.run.spec;
+    let path = store::history_path(out, &spec.suite, spec.profile.as_deref())?;
+    store::append_history(&path, &rows)
+}
+
 /// A template's mistake comes rendered, with its own head.
 fn say_report_error(error: &ReportError) -> Exit {
     match error {
@@ -131,6 +149,7 @@ pub(super) fn with_input<T>(
         trials: &stored.trials,
         readings: &stored.readings,
         baseline: baseline.or(stored.baseline.as_ref()),
+        history: &stored.history,
         notes: &notes,
     })
 }

@@ -4,7 +4,7 @@
 use super::Input;
 use super::gate::judged;
 use crate::ids::RunId;
-use crate::record::End;
+use crate::record::{End, Run};
 use crate::stats::{CellSummary, State, complete, summarise};
 use serde::{Deserialize, Serialize};
 
@@ -65,9 +65,18 @@ impl Digest {
             skipped: count(|cell| matches!(cell.state, State::Skipped(_))),
             gates: gates.len(),
             gates_fell: gates.iter().filter(|gate| gate.fell()).count(),
-            whole: run.end == Some(End::Complete) && run.selection.is_empty() && complete(&cells),
+            whole: whole(run, &cells),
         }
     }
+
+    /// Whether these records are of the whole suite.
+    pub(super) fn is_whole(input: &Input<'_>) -> bool {
+        whole(input.run, &summarise(input.run, input.trials))
+    }
+}
+
+fn whole(run: &Run, cells: &[CellSummary<'_>]) -> bool {
+    run.end == Some(End::Complete) && run.selection.is_empty() && complete(cells)
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]

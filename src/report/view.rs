@@ -11,6 +11,7 @@ use super::generator::{self, GeneratorRow};
 use super::growth::Growths;
 use super::method::{Fact, Recipe, facts, recipes, repeat};
 use super::naming::Naming;
+use super::nights::{self, NightsView};
 use super::paced::{self, PacedView};
 use super::prose::closed;
 use super::published::{PublishedView, published};
@@ -47,6 +48,8 @@ pub struct View {
     pub basis: Option<String>,
     /// What has become of everything since an earlier run, where the run is compared with one.
     pub since: Option<SinceView>,
+    /// What has changed over the nights, where this run is one of several.
+    pub nights: Option<NightsView>,
     /// What became of the limits of cells, where there are any.
     pub gates: Option<GatesView>,
     /// The heads of the columns of names.
@@ -307,6 +310,7 @@ impl View {
             since: input
                 .baseline
                 .map(|old| SinceView::of(old, &baseline::of(input), false)),
+            nights: nights::view(input, &naming),
             gates: gate::view(input, &naming, &judged),
             name_columns: naming.columns(),
             merged_names: naming.is_merged(),

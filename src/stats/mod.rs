@@ -19,6 +19,7 @@ mod grounds;
 mod growth;
 mod hints;
 mod limits;
+mod nights;
 mod power;
 mod regression;
 mod seen;
@@ -41,10 +42,11 @@ pub use exact::{
     Interval, LEAST_UNPAIRED, LEVEL, around_median, holm, paired, paired_p, unpaired, unpaired_p,
 };
 pub use figures::{digits, median};
-pub use gate::{Judgement, Kind, Why, judge};
+pub use gate::{Judgement, Kind, Why, judge, judge_nights};
 pub use growth::{Basis, Growth, MemoryRatio, Readings, growth, memory_ratio};
 pub use hints::{Hint, hints};
 pub use limits::{Limit, Shortfall, Unsustained, is_made_under_load, limit, unsustained};
+pub use nights::{Begins, CORRELATED, Night, NightChange, Seen, Series, history_rows, series};
 pub use power::{findable_spread, least_trials, needed_trials};
 pub use regression::Old;
 pub use steady::{Beginning, Steadiness, least_steady, steadiness, steadiness_of};
