@@ -187,6 +187,7 @@ fn gated(mut records: Records) -> Records {
             max: None,
             min: None,
             max_regression: Some(0.05),
+            history: false,
         })
         .to_vec();
     records
