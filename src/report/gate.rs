@@ -315,12 +315,11 @@ fn value(gate: &Judgement<'_, '_>) -> String {
 fn why(input: &Input<'_>, gate: &Judgement<'_, '_>) -> String {
     let of_errors = gate.metric == "errors";
     match &gate.why {
-        Why::Within => String::new(),
+        Why::Within | Why::NoChange => String::new(),
         Why::Noise => "within noise: the limit lies inside the interval".to_owned(),
         Why::Enough => "a lower bound, since the generator was the limit, and enough".to_owned(),
         Why::NotShown { could_have_seen } => not_shown(input, gate, *could_have_seen),
         Why::Smaller => smaller(input, gate),
-        Why::NoChange => String::new(),
         Why::TooFewNights { nights, needed } => {
             format!("too few nights yet: {nights} of the {needed} that it takes")
         }

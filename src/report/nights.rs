@@ -8,6 +8,7 @@ use crate::record::{FORMAT, HistoryRow, Metric, Unit};
 use crate::stats::{Known, Night, NightChange, Rules, Seen, Series, history_rows, series};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 
 /// The changes that a page shows beside those that are new.
 const MOST_ROWS: usize = 20;
@@ -25,23 +26,30 @@ pub struct NightsView {
     pub begins: Vec<(String, String)>,
 }
 
-/// A change of one metric of one cell.
+/// What changed of one cell between two nights, for the worse or for the better.
 #[derive(Debug, Clone, Serialize)]
 pub struct ChangeView {
     /// The cell's names in a phrase.
     pub title: String,
+    /// Each metric.
+    pub parts: Vec<ChangePart>,
+    /// `between a1b2 and c3d4 (2026-11-20 to 2026-11-21)`.
+    pub between: String,
+    /// `worse` or `better`.
+    pub word: &'static str,
+}
+
+/// A change of one metric.
+#[derive(Debug, Clone, Serialize)]
+pub struct ChangePart {
     /// The metric inside a sentence: `peak RSS`.
-    pub metric: String,
+    pub metric: &'static str,
     /// `grew`, `shrank`, `rose` or `fell`.
     pub verb: &'static str,
     /// By how much: `9 %`, or `to 2.3 ×` from double on.
     pub size: String,
     /// The medians before and after: `44 MiB → 48 MiB`.
     pub figures: String,
-    /// `between a1b2 and c3d4 (2026-11-20 to 2026-11-21)`.
-    pub between: String,
-    /// `worse` or `better`.
-    pub word: &'static str,
     /// What makes it less sure, or explains it.
     pub notes: Vec<String>,
 }
@@ -64,12 +72,12 @@ pub(super) fn of(input: &Input<'_>, wanted: impl Fn(&CellId) -> bool) -> Vec<Ser
     }
     let earlier = input.history.iter().filter(|row| row.run != *run);
     rows.extend(earlier.cloned());
-    let names: Vec<String> = rows
+    let names: BTreeSet<String> = rows
         .iter()
         .filter(|row| row.run == *run && wanted(&row.cell))
         .map(|row| row.cell.names().to_owned())
         .collect();
-    rows.retain(|row| names.iter().any(|name| name == row.cell.names()));
+    rows.retain(|row| names.contains(row.cell.names()));
     let mut all = series(&rows, &[]);
     all.retain(|one| one.nights.last().is_some_and(|night| night.run == *run));
     all
@@ -90,28 +98,36 @@ pub(super) fn view(input: &Input<'_>, naming: &Naming<'_>) -> Option<NightsView>
     for one in &all {
         let new: Vec<&NightChange> = one.told_by(&input.run.id).collect();
         for change in &one.changes {
-            let view = change_view(title(&one.cell), one, change);
-            if new.contains(&change) {
-                told.push((!change.worse, view));
+            let (rank, list) = if new.contains(&change) {
+                (String::new(), &mut told)
             } else {
-                others.push((one.nights[change.after].time.clone(), view));
-            }
+                (one.nights[change.after].time.clone(), &mut others)
+            };
+            add(list, rank, change_view(title(&one.cell), one, change));
         }
     }
-    told.sort_by_key(|(better, _)| *better);
-    others.sort_by(|a, b| b.0.cmp(&a.0));
+    let changes = told.len() + others.len();
+    told.sort_by_key(|(_, view)| view.word != "worse");
+    others.sort_by(|(a, _), (b, _)| b.cmp(a));
     let more = others.len().saturating_sub(MOST_ROWS);
-    let summary = summary(&all, nights, told.len() + others.len(), more);
+    let views = |list: Vec<(String, ChangeView)>| list.into_iter().map(|(_, view)| view);
     Some(NightsView {
-        told: told.into_iter().map(|(_, view)| view).collect(),
-        summary,
-        changes: others
-            .into_iter()
-            .take(MOST_ROWS)
-            .map(|(_, view)| view)
-            .collect(),
+        told: views(told).collect(),
+        summary: summary(&all, nights, changes, more),
+        changes: views(others).take(MOST_ROWS).collect(),
         begins: begins(&all, &title),
     })
+}
+
+/// Adds a change to what changed of the same cell between the same nights, or as the first of them.
+fn add(list: &mut Vec<(String, ChangeView)>, rank: String, new: ChangeView) {
+    let is_same = |known: &ChangeView| {
+        known.title == new.title && known.between == new.between && known.word == new.word
+    };
+    match list.iter_mut().find(|(_, known)| is_same(known)) {
+        Some((_, known)) => known.parts.extend(new.parts),
+        None => list.push((rank, new)),
+    }
 }
 
 fn summary(all: &[Series], nights: usize, changes: usize, more: usize) -> Vec<String> {
@@ -158,11 +174,19 @@ fn begins(all: &[Series], title: &dyn Fn(&CellId) -> String) -> Vec<(String, Str
 }
 
 fn change_view(title: String, of: &Series, change: &NightChange) -> ChangeView {
-    let rises = change.to > change.from;
-    let shown = |value: f64| show::value(of.metric, value, 3);
     ChangeView {
         title,
-        metric: in_sentence(of.metric).to_owned(),
+        parts: vec![part(of, change)],
+        between: between(&of.nights[change.before], &of.nights[change.after]),
+        word: word(change),
+    }
+}
+
+fn part(of: &Series, change: &NightChange) -> ChangePart {
+    let rises = change.to > change.from;
+    let shown = |value: f64| show::value(of.metric, value, 3);
+    ChangePart {
+        metric: in_sentence(of.metric),
         verb: match (of.metric.unit, rises) {
             (Unit::Bytes, true) => "grew",
             (Unit::Bytes, false) => "shrank",
@@ -171,10 +195,12 @@ fn change_view(title: String, of: &Series, change: &NightChange) -> ChangeView {
         },
         size: size(change),
         figures: format!("{} → {}", shown(change.from), shown(change.to)),
-        between: between(&of.nights[change.before], &of.nights[change.after]),
-        word: if change.worse { "worse" } else { "better" },
         notes: notes(of, change),
     }
+}
+
+fn word(change: &NightChange) -> &'static str {
+    if change.worse { "worse" } else { "better" }
 }
 
 fn size(change: &NightChange) -> String {
@@ -238,40 +264,37 @@ fn notes(of: &Series, change: &NightChange) -> Vec<String> {
     said
 }
 
-/// The same without what its gate says already: `grew 9 % (44 MiB → 48 MiB) between a1b2 and c3d4 (2026-11-20 to 2026-11-21)`.
+/// A change without its metric and its verdict, which its gate says already: `grew 9 % (44 MiB → 48 MiB) between a1b2 and c3d4
+/// (2026-11-20 to 2026-11-21)`.
 pub(super) fn change_words(of: &Series, change: &NightChange) -> String {
-    let view = change_view(String::new(), of, change);
-    let mut text = format!(
-        "{} {} ({}) {}",
-        view.verb, view.size, view.figures, view.between
-    );
-    for note in view.notes {
-        text.push_str("; ");
-        text.push_str(&note);
-    }
-    text
+    let part = part(of, change);
+    let between = between(&of.nights[change.before], &of.nights[change.after]);
+    let words = format!("{} {} ({}) {between}", part.verb, part.size, part.figures);
+    with_notes(words, &part.notes)
 }
 
 /// A change in a sentence without its cell and its stop: `peak RSS grew 9 % (44 MiB → 48 MiB) between a1b2 and c3d4 (2026-11-20 to
-/// 2026-11-21)`, with what makes it less sure behind it.
+/// 2026-11-21): worse`, with what makes it less sure behind it.
 pub fn change_sentence(of: &Series, change: &NightChange) -> String {
-    let view = change_view(String::new(), of, change);
-    let ChangeView {
-        metric,
-        verb,
-        size,
-        figures,
-        between,
-        word,
-        notes,
-        ..
-    } = view;
-    let mut text = format!("{metric} {verb} {size} ({figures}) {between}: {word}");
+    let part = part(of, change);
+    let between = between(&of.nights[change.before], &of.nights[change.after]);
+    let text = format!(
+        "{} {} {} ({}) {between}: {}",
+        part.metric,
+        part.verb,
+        part.size,
+        part.figures,
+        word(change)
+    );
+    with_notes(text, &part.notes).replace('\u{a0}', " ")
+}
+
+fn with_notes(mut text: String, notes: &[String]) -> String {
     for note in notes {
         text.push_str("; ");
-        text.push_str(&note);
+        text.push_str(note);
     }
-    text.replace('\u{a0}', " ")
+    text
 }
 
 /// A metric's name inside a sentence: `peak RSS`.
@@ -414,7 +437,7 @@ fn change_json(of: &Series, change: &NightChange) -> Value {
         "to": change.to,
         "ratio": Some(change.to / change.from).filter(|ratio| ratio.is_finite()),
         "p": change.p,
-        "word": if change.worse { "worse" } else { "better" },
+        "word": word(change),
         "known": match change.known {
             Known::Unconfirmed => "unconfirmed",
             Known::New => "new",

@@ -98,13 +98,15 @@ impl Found {
     }
 }
 
-/// By how much the larger one is larger than the smaller one, as a share of the smaller one; 1 where that is 0.
+/// By how much the larger one is larger than the smaller one, as a share of the smaller one; 1 where only that is 0.
 fn apart(before: f64, after: f64) -> f64 {
-    if before == after {
-        return 0.0;
+    let (before, after) = (before.abs(), after.abs());
+    let (low, high) = (before.min(after), before.max(after));
+    match (low > 0.0, high > 0.0) {
+        (true, _) => high / low - 1.0,
+        (false, true) => 1.0,
+        (false, false) => 0.0,
     }
-    let (low, high) = (before.abs().min(after.abs()), before.abs().max(after.abs()));
-    if low == 0.0 { 1.0 } else { high / low - 1.0 }
 }
 
 /// The changes of a series, in order.

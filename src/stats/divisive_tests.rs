@@ -102,20 +102,20 @@ fn told(values: &[f64]) -> Vec<(usize, Found)> {
 #[test]
 fn quiet_nights_seldom_change() {
     let mut source = fastrand::Rng::with_seed(12);
-    const SERIES: usize = 300;
-    let alarms: usize = (0..SERIES)
+    let number = 300;
+    let alarms: usize = (0..number)
         .map(|_| told(&nights(&mut source, 100, 0.02)).len())
         .sum();
-    let per_series = alarms as f64 / SERIES as f64;
+    let per_series = alarms as f64 / f64::from(number);
     assert!(per_series <= 0.1, "{per_series} for 100 nights");
 }
 
 #[test]
 fn single_bad_nights_are_no_changes() {
     let mut source = fastrand::Rng::with_seed(13);
-    const SERIES: usize = 150;
+    let number = 150;
     let mut alarms = 0;
-    for _ in 0..SERIES {
+    for _ in 0..number {
         let mut values = nights(&mut source, 100, 0.02);
         for value in &mut values {
             if source.f64() < 0.05 {
@@ -124,16 +124,16 @@ fn single_bad_nights_are_no_changes() {
         }
         alarms += told(&values).len();
     }
-    let per_series = alarms as f64 / SERIES as f64;
+    let per_series = alarms as f64 / f64::from(number);
     assert!(per_series <= 0.3, "{per_series} for 100 nights");
 }
 
 #[test]
 fn a_step_of_5_percent_is_found_and_told_once() {
     let mut source = fastrand::Rng::with_seed(14);
-    const SERIES: usize = 200;
+    let number = 200;
     let (mut found, mut times, mut delay) = (0, 0, 0);
-    for _ in 0..SERIES {
+    for _ in 0..number {
         let mut values = nights(&mut source, 55, 0.02);
         step(&mut values, 40, 0.95);
         let told: Vec<(usize, Found)> = told(&values)
@@ -144,7 +144,7 @@ fn a_step_of_5_percent_is_found_and_told_once() {
         times += told.len();
         delay += told.first().map_or(0, |(night, _)| night - 39);
     }
-    let share = found as f64 / SERIES as f64;
+    let share = found as f64 / f64::from(number);
     let (times, delay) = (times as f64 / found as f64, delay as f64 / found as f64);
     assert!(share >= 0.95, "{share} are found");
     assert!(times <= 1.1, "told {times} times");

@@ -369,10 +369,11 @@ pub fn judge_nights<'c, 'a>(
             let own = all
                 .iter()
                 .find(|one| one.cell == spec.id && one.metric.name == limit.metric);
-            let (value, why) = of_nights(run, cell, own, !all.is_empty(), &say);
+            let metric = limit.metric.as_str();
+            let (value, why) = of_nights(run, cell, metric, own, !all.is_empty(), &say);
             found.push(Judgement {
                 cell,
-                metric: limit.metric.as_str(),
+                metric,
                 kind: Kind::History,
                 limit: Bound::Value(0.0),
                 value,
@@ -388,6 +389,7 @@ pub fn judge_nights<'c, 'a>(
 fn of_nights(
     run: &Run,
     cell: &CellSummary<'_>,
+    metric: &str,
     own: Option<&Series>,
     is_night: bool,
     say: &dyn Fn(&Series, &NightChange) -> String,
@@ -405,9 +407,15 @@ fn of_nights(
     let needed = Rules::NIGHTS.least_values;
     let why = match own {
         _ if !is_night => Why::NoNight,
-        None => Why::NoValue {
-            trials: cell.valid().count(),
-        },
+        None => no_value(cell, metric),
+        Some(own)
+            if own
+                .nights
+                .last()
+                .is_none_or(|night| night.figure().is_none()) =>
+        {
+            no_value(cell, metric)
+        }
         Some(_) if nights < needed => Why::TooFewNights { nights, needed },
         Some(_) => Why::NoChange,
     };

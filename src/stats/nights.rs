@@ -377,10 +377,10 @@ fn nights_of<'a>(
         .collect();
     // The newest series at a time is that of the last night before which has a machine.
     let was_newest = |time: &str, run: &RunId| {
-        let before = visits
+        let mut before = visits
             .iter()
             .filter(|visit| visit.row.machine.is_some() && when(visit.row) < (time, run));
-        before.last().is_some_and(|visit| is_own(visit.row))
+        before.next_back().is_some_and(|visit| is_own(visit.row))
     };
     let known = |run: &RunId| visits.iter().any(|visit| visit.row.run == *run);
     for night in lost.iter().filter(|night| !known(&night.run)) {

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::record::Host;
+use crate::stats::gate::tests as gate;
+use crate::stats::{Why, judge_nights, summarise};
 
 fn run(day: usize) -> RunId {
     RunId(format!("2026-11-{day:02}T190500Z-r{day}"))
@@ -237,4 +239,82 @@ fn a_run_adds_a_row_a_metric_and_one_for_a_cell_that_failed() {
         (rows[0].reason.as_str(), rows[0].hotlap.as_str()),
         ("", "0.1.0")
     );
+}
+
+/// What becomes of a gate on peak RSS in the 30th night, with these rows before it.
+fn judged(before: Vec<HistoryRow>, tonight: Option<HistoryRow>, fails: bool) -> Why {
+    let limit = crate::spec::Limit {
+        history: true,
+        ..gate::limit("rss_peak")
+    };
+    let cell = gate::cell("s", Some("x"), vec![limit]);
+    let own = |mut row: HistoryRow| {
+        row.cell = cell.id.clone();
+        row
+    };
+    let rows: Vec<HistoryRow> = before.into_iter().chain(tonight).map(own).collect();
+    let mut trials = gate::trials(&cell, &[100, 100]);
+    if fails {
+        trials.pop();
+    }
+    let planned = gate::trials(&cell, &[100, 100]);
+    let mut records = gate::run(vec![cell], &planned);
+    records.id = run(30);
+    let cells = summarise(&records, &trials);
+    let mut all = series(&rows, &[]);
+    all.retain(|one| one.nights.last().is_some_and(|night| night.run == run(30)));
+    let mut found = judge_nights(&records, &cells, &all, |_, change| {
+        format!("{:.2}", change.to / change.from)
+    });
+    assert_eq!(found.len(), 1);
+    found.remove(0).why
+}
+
+#[test]
+fn a_gate_on_the_history_falls_in_the_night_that_tells_of_a_change_for_the_worse() {
+    let nights = |from: usize, level: &dyn Fn(usize) -> f64| -> Vec<HistoryRow> {
+        (from..30).map(|day| peak(day, level(day))).collect()
+    };
+    let grown = |day: usize| if day < 27 { 100.0 } else { 120.0 };
+    let shrunk = |day: usize| if day < 27 { 100.0 } else { 80.0 };
+    let tonight = |level| Some(peak(30, level));
+    let changed = Why::Changed("1.20".to_owned());
+    assert_eq!(judged(nights(1, &grown), tonight(120.0), false), changed);
+    // What is shown is said, whatever else is wrong.
+    assert_eq!(judged(nights(1, &grown), tonight(120.0), true), changed);
+    assert_eq!(
+        judged(nights(1, &shrunk), tonight(80.0), false),
+        Why::NoChange
+    );
+    // A night earlier nobody is sure yet, and a night later everybody knows.
+    let late = |day: usize| if day < 28 { 100.0 } else { 120.0 };
+    assert_eq!(
+        judged(nights(1, &late), tonight(120.0), false),
+        Why::NoChange
+    );
+    let early = |day: usize| if day < 26 { 100.0 } else { 120.0 };
+    assert_eq!(
+        judged(nights(1, &early), tonight(120.0), false),
+        Why::NoChange
+    );
+}
+
+#[test]
+fn a_gate_on_the_history_holds_until_there_is_one_and_falls_without_a_figure() {
+    let flat =
+        |from: usize| -> Vec<HistoryRow> { (from..30).map(|day| peak(day, 100.0)).collect() };
+    let tonight = || Some(peak(30, 100.0));
+    let few = Why::TooFewNights {
+        nights: 9,
+        needed: 10,
+    };
+    assert_eq!(judged(flat(22), tonight(), false), few);
+    assert_eq!(judged(flat(21), tonight(), false), Why::NoChange);
+    assert_eq!(judged(flat(1), None, false), Why::NoNight);
+    assert_eq!(judged(flat(1), tonight(), true), Why::Trials);
+    let other = Some(row(30, "s@l#1", "m", "cpu_s", 1.0));
+    assert_eq!(judged(flat(1), other, false), Why::NoValue { trials: 2 });
+    assert!(!few.fell() && !Why::NoNight.fell() && !Why::NoChange.fell());
+    let changed = Why::Changed(String::new());
+    assert!(changed.fell() && !changed.is_unjudged());
 }

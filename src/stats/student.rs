@@ -79,20 +79,21 @@ fn fraction(x: f64, a: f64, b: f64) -> f64 {
     const TINY: f64 = 1e-300;
     const STEPS: u32 = 500;
     let away_from_zero = |value: f64| if value.abs() < TINY { TINY } else { value };
-    let mut c = 1.0;
-    let mut d = 1.0 / away_from_zero(1.0 - (a + b) * x / (a + 1.0));
-    let mut value = d;
+    let mut above = 1.0;
+    let mut below = 1.0 / away_from_zero(1.0 - (a + b) * x / (a + 1.0));
+    let mut value = below;
     for step in 1..=STEPS {
-        let m = f64::from(step);
-        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-        d = 1.0 / away_from_zero(1.0 + even * d);
-        c = away_from_zero(1.0 + even / c);
-        value *= d * c;
-        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
-        d = 1.0 / away_from_zero(1.0 + odd * d);
-        c = away_from_zero(1.0 + odd / c);
-        let by = d * c;
-        value *= by;
+        let step = f64::from(step);
+        let twice = 2.0 * step;
+        let even = step * (b - step) * x / ((a + twice - 1.0) * (a + twice));
+        let odd = -(a + step) * (a + b + step) * x / ((a + twice) * (a + twice + 1.0));
+        let mut by = 1.0;
+        for term in [even, odd] {
+            below = 1.0 / away_from_zero(1.0 + term * below);
+            above = away_from_zero(1.0 + term / above);
+            by = below * above;
+            value *= by;
+        }
         if (by - 1.0).abs() < 1e-15 {
             break;
         }

@@ -121,9 +121,9 @@ fn a_torn_line_is_left_out_and_what_follows_it_is_whole() {
         file.append(&night("2"));
         let mended = file.read();
         let mut rows = mended.rows;
-        rows.sort_by(|a, b| key(a).cmp(&key(b)));
+        rows.sort_by_key(key);
         let mut wanted = [night("1"), night("2")].concat();
-        wanted.sort_by(|a, b| key(a).cmp(&key(b)));
+        wanted.sort_by_key(key);
         assert_eq!(rows, wanted, "{cut}");
         assert!(mended.notes.len() <= 1, "{:?}", mended.notes);
     }

@@ -63,8 +63,13 @@ pub fn open(folder: &Path) -> Result<Stored, StoreError> {
             ));
         }
     }
+    // The records are whole without it.
+    let history = history_until(folder, &run).unwrap_or_else(|error| {
+        notes.push(format!("the history of nights is left out: {error}"));
+        Vec::new()
+    });
     Ok(Stored {
-        history: history_until(folder, &run)?,
+        history,
         run,
         baseline: baseline::of_folder(folder)?,
         needs_mending: lines.unended || samples.has_orphans || samples.is_earlier,

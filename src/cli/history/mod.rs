@@ -6,7 +6,7 @@ use super::exit::Exit;
 use super::reports::{add_to_history, open};
 use super::run::default_out;
 use super::suites;
-use super::terminal::{print, say_error, say_line, say_warning};
+use super::terminal::{self, print, say_error, say_line, say_warning};
 use crate::metric;
 use crate::record::{HistoryRow, LostNight};
 use crate::report::history_json;
@@ -161,12 +161,10 @@ fn show(
         return Ok(());
     }
     let also: Vec<&str> = arguments.metric.iter().map(String::as_str).collect();
+    let most = usize::from(arguments.nights);
     let head = shown::head(&place.suite, profile, &all);
-    print(&head);
-    print(&shown::cells(
-        &chosen(&all, &also),
-        usize::from(arguments.nights),
-    ));
+    let cells = shown::cells(&chosen(&all, &also), most);
+    print(&terminal::shown(&format!("{head}{cells}")));
     Ok(())
 }
 
