@@ -82,6 +82,22 @@ impl Metric {
     }
 }
 
+/// The metrics that are kept of every night and in which changes are looked for.
+pub const NIGHTLY: [&str; 12] = [
+    "requests_per_second",
+    "latency_p50",
+    "latency_p90",
+    "latency_p99",
+    "rss_idle",
+    "rss_peak",
+    "rss_after",
+    "pss_loaded",
+    "cpu",
+    "requests_per_cpu_second",
+    "startup",
+    "capacity",
+];
+
 /// The metric with this name.
 pub fn find(name: &str) -> Option<&'static Metric> {
     REGISTRY.iter().find(|metric| metric.name == name)
@@ -168,5 +184,6 @@ mod tests {
         for metric in REGISTRY {
             assert_eq!(find(metric.name), Some(metric));
         }
+        assert!(NIGHTLY.iter().all(|name| find(name).is_some()));
     }
 }

@@ -30,6 +30,7 @@ fn input<'a>(records: &'a Records, old: Option<&'a Baseline>) -> Input<'a> {
         trials: &records.trials,
         readings: &records.readings,
         baseline: old,
+        history: &[],
         notes: &[],
     }
 }
@@ -188,6 +189,7 @@ fn gated(mut records: Records) -> Records {
             max: None,
             min: None,
             max_regression: Some(0.05),
+            history: false,
         })
         .to_vec();
     records

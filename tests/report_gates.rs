@@ -22,6 +22,7 @@ fn input(records: &Records) -> Input<'_> {
         run: &records.run,
         trials: &records.trials,
         readings: &records.readings,
+        history: &[],
         notes: &[],
         baseline: None,
     }
@@ -42,6 +43,7 @@ fn limit(metric: &str) -> Limit {
         max: None,
         min: None,
         max_regression: None,
+        history: false,
     }
 }
 

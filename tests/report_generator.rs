@@ -19,6 +19,7 @@ fn report(records: &Records, name: &str) -> String {
         run: &records.run,
         trials: &records.trials,
         readings: &records.readings,
+        history: &[],
         notes: &[],
         baseline: None,
     };

@@ -45,6 +45,7 @@ fn input(records: &Records) -> Input<'_> {
         trials: &records.trials,
         readings: &records.readings,
         baseline: None,
+        history: &[],
         notes: &[],
     }
 }

@@ -41,6 +41,7 @@ fn input<'a>(records: &'a Records, old: Option<&'a Baseline>) -> Input<'a> {
         trials: &records.trials,
         readings: &records.readings,
         baseline: old,
+        history: &[],
         notes: &[],
     }
 }

@@ -10,6 +10,7 @@ mod compare;
 mod exit;
 mod explain;
 mod gates;
+mod history;
 mod list;
 mod load;
 mod log;
@@ -58,6 +59,7 @@ enum Command {
     Explain(explain::ExplainArgs),
     Report(report::ReportArgs),
     Compare(compare::CompareArgs),
+    History(history::HistoryArgs),
     List(list::ListArgs),
     Load(load::LoadArgs),
     Log(log::LogArgs),
@@ -84,6 +86,7 @@ pub fn main() -> ExitCode {
         Command::Explain(arguments) => explain::main(&arguments),
         Command::Report(arguments) => report::main(&arguments),
         Command::Compare(arguments) => compare::main(&arguments),
+        Command::History(arguments) => history::main(&arguments),
         Command::List(arguments) => list::main(&arguments),
         Command::Load(arguments) => load::main(&arguments),
         Command::Log(arguments) => log::main(&arguments),

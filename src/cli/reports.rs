@@ -8,9 +8,10 @@ use super::terminal::{say, say_error, say_warning};
 use crate::publish::{Pages, Published, places, publish};
 use crate::record::{Baseline, End, Outcome, Trial};
 use crate::report::{
-    Digest, GateLines, Input, Options, Output, ReportError, Reporter, Template, render,
+    Digest, GateLines, Input, Options, Output, ReportError, Reporter, Template, history_rows,
+    render,
 };
-use crate::store::{self, Stored, write_whole};
+use crate::store::{self, StoreError, Stored, write_whole};
 use std::path::{Path, PathBuf};
 
 /// What was written.
@@ -33,6 +34,12 @@ pub(super) fn write(
     into: Option<&Splice>,
 ) -> Result<Written, Exit> {
     let stored = open(folder).map_err(|_| Exit::Machine)?;
+    if let Err(error) = add_to_history(&stored, out) {
+        say_warning(&format!(
+            "the history does not have this run: {error}; `hotlap history {} --add` adds it",
+            stored.run.spec.suite
+        ));
+    }
     with_input(&stored, None, |input| {
         let made = Made {
             reporter: Reporter::new(*input),
@@ -143,6 +150,17 @@ impl Made<'_> {
     }
 }
 
+/// Adds a run to its suite's history, where it is the whole suite and not there yet. Says whether it was added.
+pub(super) fn add_to_history(stored: &Stored, out: &Path) -> Result<bool, StoreError> {
+    let rows = with_input(stored, None, history_rows);
+    if rows.is_empty() {
+        return Ok(false);
+    }
+    let spec = &stored.run.spec;
+    let path = store::history_path(out, &spec.suite, spec.profile.as_deref())?;
+    store::append_history(&path, &rows)
+}
+
 /// A template's mistake comes rendered, with its own head.
 pub(super) fn say_report_error(error: &ReportError) -> Exit {
     match error {
@@ -179,6 +197,7 @@ pub(super) fn with_input<T>(
         trials: &stored.trials,
         readings: &stored.readings,
         baseline: baseline.or(stored.baseline.as_ref()),
+        history: &stored.history,
         notes: &notes,
     })
 }

@@ -38,6 +38,7 @@ impl<'a> Figures<'a> {
                 max: limit.max.map(bound),
                 min: limit.min.map(bound),
                 max_regression: limit.max_regression,
+                history: limit.history,
             })
             .collect()
     }

@@ -21,6 +21,13 @@ impl Deref for Metric {
     }
 }
 
+impl PartialEq for Metric {
+    /// A name is one metric.
+    fn eq(&self, other: &Self) -> bool {
+        self.facts == other.facts
+    }
+}
+
 impl Metric {
     /// The figure of one trial. None where there is none: the trial failed, or
     /// too few requests were made for a high percentile.

@@ -1,10 +1,12 @@
 //! What was seen. These are the types of the files in a run's folder (format
 //! 1): `run.json` is a [`Run`], each line of `trials.jsonl` a [`Trial`], each
-//! row of `samples.csv` a [`Reading`], and `baseline.json` a [`Baseline`]. Reports are made from these alone. Units
+//! row of `samples.csv` a [`Reading`], and `baseline.json` a [`Baseline`]; beside them all, a row of `history.csv` is a
+//! [`HistoryRow`]. Reports are made from these alone. Units
 //! are canonical (nanoseconds, bytes) and a value that could not be had is null.
 
 mod baseline;
 mod histogram;
+mod history;
 mod load;
 mod metric;
 mod observed;
@@ -17,9 +19,10 @@ mod told;
 mod trial;
 mod usage;
 
-pub use crate::metric::{Direction, Unit};
+pub use crate::metric::{Direction, NIGHTLY, Unit};
 pub use baseline::{Baseline, BaselineCell, check_column, other_unit};
 pub use histogram::{Histogram, HistogramError};
+pub use history::{AT_LEAST, HISTORY_COLUMNS, HistoryFigure, HistoryRow, LostNight, fingerprint};
 pub use load::{ByteCounts, Connections, Counts, ErrorKind, Http2, Load};
 pub use metric::{EVERY_METRIC, METRICS, Metric, metric, unit};
 pub use observed::{Answer, Arrival, Observed, Serving};

@@ -83,9 +83,19 @@ impl Digest {
             headline: None,
             machine: None,
             unchanged_since: None,
-            whole: is_whole(run, &cells),
+            whole: whole(run, &cells),
         }
     }
+
+    /// Whether these records are of the whole suite.
+    pub(super) fn is_whole(input: &Input<'_>) -> bool {
+        whole(input.run, &summarise(input.run, input.trials))
+    }
+}
+
+/// Whether these cells are the whole suite, measured to the end.
+fn whole(run: &Run, cells: &[CellSummary<'_>]) -> bool {
+    run.end == Some(End::Complete) && run.selection.is_empty() && complete(cells)
 }
 
 impl Digest {
@@ -119,15 +129,10 @@ fn page_name(profile: Option<&str>) -> String {
     }
 }
 
-/// Whether these cells are the whole suite, measured to the end.
-fn is_whole(run: &Run, cells: &[CellSummary<'_>]) -> bool {
-    run.end == Some(End::Complete) && run.selection.is_empty() && complete(cells)
-}
-
 /// The suite's page as a link from the run's folder, where the run is on it.
 pub(super) fn page_from_run(run: &Run, cells: &[CellSummary<'_>]) -> Option<String> {
     let page = || format!("../../{}", encode(&page_name(run.spec.profile.as_deref())));
-    is_whole(run, cells).then(page)
+    whole(run, cells).then(page)
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]

@@ -4,13 +4,13 @@
 use super::json::{NOT_TOLD, TOO_FEW};
 use super::naming::Naming;
 use super::rows::{reasons, why_absent};
-use super::{Input, baseline, show};
+use super::{Input, baseline, nights, show};
 use crate::ids::CellId;
 use crate::record::{Baseline, Unit, metric, unit};
 use crate::spec::Bound;
 use crate::stats::{
     CellSummary, Field, Interval, Judgement, Kind, Spread, Value as StatValue, Why, between,
-    is_made_under_load, judge, summarise,
+    is_made_under_load, judge, judge_nights, summarise,
 };
 use crate::units::{show_number, significant, write_duration};
 use schemars::JsonSchema;
@@ -107,15 +107,29 @@ pub(super) fn judged<'c, 'a>(
     input: &Input<'a>,
     cells: &'c [CellSummary<'a>],
 ) -> Vec<Judgement<'c, 'a>> {
-    let Some(old) = input.baseline else {
-        return judge(input.run, cells, None);
+    let mut all = match input.baseline {
+        None => judge(input.run, cells, None),
+        Some(old) => {
+            let machine = between(old, &baseline::of(input)).machine;
+            let earlier =
+                |cell: &CellId, metric: &str| earlier(old, machine.as_deref(), cell, metric);
+            judge(input.run, cells, Some(&earlier))
+        }
     };
-    let machine = between(old, &baseline::of(input)).machine;
-    judge(
-        input.run,
-        cells,
-        Some(&|cell, metric| earlier(old, machine.as_deref(), cell, metric)),
-    )
+    let asks = |id: &CellId| {
+        let own = cells.iter().find(|cell| cell.cell.id == *id);
+        own.is_some_and(|cell| cell.cell.gates.iter().any(|limit| limit.history))
+    };
+    if cells.iter().any(|cell| asks(&cell.cell.id)) {
+        let nights = nights::of(input, asks);
+        all.extend(judge_nights(
+            input.run,
+            cells,
+            &nights,
+            nights::change_words,
+        ));
+    }
+    all
 }
 
 /// The values of a metric that a cell had in an earlier run, where they may be compared; else why not.
@@ -242,6 +256,7 @@ fn limit(gate: &Judgement<'_, '_>) -> String {
         Kind::Max => format!("at most {shown}"),
         Kind::Min => format!("at least {shown}"),
         Kind::Regression => format!("at most {shown} worse"),
+        Kind::History => "no new change for the worse".to_owned(),
     }
 }
 
@@ -281,7 +296,7 @@ fn value(gate: &Judgement<'_, '_>) -> String {
             let (shown, range) = show::with_interval(&interval);
             format!("×{shown} ({range})")
         }
-        (Kind::Regression, None, _) => format!("×{}", show_number(value, 3)),
+        (Kind::Regression | Kind::History, None, _) => format!("×{}", show_number(value, 3)),
         (_, _, Bound::Share(_)) => format!("{}\u{a0}%", significant(value * 100.0, 3)),
         (_, interval, Bound::Value(_)) => {
             let shown = |value: f64| match metric(gate.metric) {
@@ -301,11 +316,18 @@ fn value(gate: &Judgement<'_, '_>) -> String {
 fn why(input: &Input<'_>, gate: &Judgement<'_, '_>) -> String {
     let of_errors = gate.metric == "errors";
     match &gate.why {
-        Why::Within => String::new(),
+        Why::Within | Why::NoChange => String::new(),
         Why::Noise => "within noise: the limit lies inside the interval".to_owned(),
         Why::Enough => "a lower bound, since the generator was the limit, and enough".to_owned(),
         Why::NotShown { could_have_seen } => not_shown(input, gate, *could_have_seen),
         Why::Smaller => smaller(input, gate),
+        Why::TooFewNights { nights, needed } => {
+            format!("too few nights yet: {nights} of the {needed} that it takes")
+        }
+        Why::NoNight => {
+            "this run is no night of the history, since it is not the whole suite".to_owned()
+        }
+        Why::Changed(words) => words.clone(),
         Why::Beyond if of_errors => "in the worst trial".to_owned(),
         Why::Beyond if gate.interval.is_some() => {
             "beyond the limit, and so is the whole interval".to_owned()

@@ -23,6 +23,7 @@ mod json;
 mod markdown;
 mod method;
 mod naming;
+mod nights;
 mod paced;
 pub mod plot;
 mod prose;
@@ -46,6 +47,7 @@ pub use anchor::{anchor, encode, encode_path};
 pub use digest::Digest;
 pub use gate::GateLines;
 pub use markdown::{escape, escape_html, fence};
+pub use nights::{change_sentence, history_json, in_sentence};
 pub use plot::FOLDER as PLOTS;
 pub use since::SinceView;
 pub use standing::{Standing, standing};
@@ -53,7 +55,7 @@ pub use template::{Kind, Template, template_reference};
 pub use view::View;
 
 use crate::ids::TrialId;
-use crate::record::{Baseline, Reading, Run, Trial};
+use crate::record::{Baseline, HistoryRow, Reading, Run, Trial};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -70,6 +72,8 @@ pub struct Input<'a> {
     pub readings: &'a BTreeMap<TrialId, Vec<Reading>>,
     /// The run that this one is compared with.
     pub baseline: Option<&'a Baseline>,
+    /// The nights of the suite and profile before this run; rows of its own, which follow from its records, count as nothing.
+    pub history: &'a [HistoryRow],
     /// What was odd about the files, in a sentence each: a torn last line, say.
     pub notes: &'a [String],
 }
@@ -144,6 +148,11 @@ impl std::error::Error for ReportError {}
 /// What is known of the run of these records for comparing another with it.
 pub fn baseline(input: &Input<'_>) -> Baseline {
     baseline::of(input)
+}
+
+/// What the run of these records adds to its suite's history: nothing where it is not the whole suite.
+pub fn history_rows(input: &Input<'_>) -> Vec<HistoryRow> {
+    nights::own_rows(input)
 }
 
 /// A new run beside an old one, as a page of its own.

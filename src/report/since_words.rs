@@ -1,8 +1,9 @@
 //! What has become of a run since an earlier one, in words: what is worse and better, and why nothing may be said.
 
+use super::nights::in_sentence;
 use super::show;
 use super::since::{PartView, SentenceView, changes};
-use crate::record::{Metric, Unit};
+use crate::record::Unit;
 use crate::stats::{Across, Change, HEADLINE, LEAST_UNPAIRED, Open, Ruling};
 
 /// A sentence for each cell of which anything has become so.
@@ -37,20 +38,6 @@ fn part(change: &Change) -> Option<PartView> {
         change: change_shown,
         interval,
     })
-}
-
-/// The metric's name inside a sentence.
-fn in_sentence(metric: &Metric) -> &'static str {
-    match metric.name {
-        "requests_per_second" => "requests/s",
-        "requests_per_cpu_second" => "requests/CPU-s",
-        "latency_p50" => "latency p50",
-        "latency_p99" => "latency p99",
-        "rss_peak" => "peak RSS",
-        "pss_loaded" => "loaded PSS",
-        "startup" => "start-up",
-        _ => metric.label,
-    }
 }
 
 fn word(unit: Unit, more: bool) -> &'static str {

@@ -12,6 +12,7 @@ use super::growth::Growths;
 use super::headline;
 use super::method::{self, Fact, Recipe, facts, recipes, repeat};
 use super::naming::Naming;
+use super::nights::{self, NightsView};
 use super::paced::{self, PacedView};
 use super::plot::{self, Plot};
 use super::prose::closed;
@@ -72,6 +73,8 @@ pub struct View {
     pub basis: Option<String>,
     /// What has become of everything since an earlier run, where the run is compared with one.
     pub since: Option<SinceView>,
+    /// What has changed over the nights, where this run is one of several.
+    pub nights: Option<NightsView>,
     /// What became of the limits of cells, where there are any.
     pub gates: Option<GatesView>,
     /// The heads of the columns of names.
@@ -289,6 +292,7 @@ impl View {
         let run = input.run;
         let summaries = summarise(run, input.trials);
         let naming = Naming::of(&run.spec);
+        let nights = nights::so_far(input);
         let measured: Vec<&CellSummary<'_>> = summaries
             .iter()
             .filter(|cell| cell.state == State::Measured)
@@ -342,6 +346,7 @@ impl View {
             since: input
                 .baseline
                 .map(|old| SinceView::of(old, &baseline::of(input), false)),
+            nights: nights::view(input, &naming, &nights),
             gates: gate::view(input, &naming, &judged),
             name_columns: naming.columns(),
             merged_names: naming.is_merged(),
@@ -372,7 +377,7 @@ impl View {
             roles_apart: roles.iter().any(|role| role.apart),
             roles,
             shares: shares::rows(&naming, &measured),
-            plots: plot::all(input, &naming, &summaries),
+            plots: plot::all(input, &naming, &summaries, &nights),
             published: published(&run.spec, &naming, &summaries),
             others: others(&naming, &summaries),
             trials: trials(&naming, &summaries),

@@ -16,6 +16,9 @@ pub struct Limit {
     /// How much worse it may be than it was: at another revision of the same run, or in an earlier run, a share of 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_regression: Option<f64>,
+    /// Whether it falls on a change for the worse that is new in this night.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub history: bool,
 }
 
 /// A value that a metric is held against.

@@ -3,7 +3,7 @@
 
 use super::exact::{Interval, around_median};
 use super::regression::{self, Old, Question, together};
-use super::{CellSummary, Spread, State};
+use super::{CellSummary, NightChange, Rules, Series, Spread, State};
 use crate::record::{End, Run, Trial, Unit, metric};
 use crate::spec::{Bound, Cell};
 
@@ -16,6 +16,8 @@ pub enum Kind {
     Min,
     /// It is at most by this share worse than it was.
     Regression,
+    /// The nights show no change for the worse that is new.
+    History,
 }
 
 impl Kind {
@@ -25,6 +27,7 @@ impl Kind {
             Self::Max => "max",
             Self::Min => "min",
             Self::Regression => "max_regression",
+            Self::History => "history",
         }
     }
 }
@@ -45,6 +48,19 @@ pub enum Why {
     },
     /// Held: it is worse than it was, by less than what is let pass.
     Smaller,
+    /// Held: the nights show no change for the worse that is new in this one.
+    NoChange,
+    /// Held: there are too few nights with figures to look for changes.
+    TooFewNights {
+        /// How many there are.
+        nights: usize,
+        /// How many it takes.
+        needed: usize,
+    },
+    /// Held: this run is no night, since it is not the whole suite.
+    NoNight,
+    /// Fell: a change for the worse is new in this night, in words.
+    Changed(String),
     /// Fell: the value is beyond the limit, and its interval wholly so.
     Beyond,
     /// Fell: a regression is shown that is at least as large as what is let pass.
@@ -86,13 +102,20 @@ impl Why {
     pub fn fell(&self) -> bool {
         !matches!(
             self,
-            Self::Within | Self::Noise | Self::Enough | Self::NotShown { .. } | Self::Smaller
+            Self::Within
+                | Self::Noise
+                | Self::Enough
+                | Self::NotShown { .. }
+                | Self::Smaller
+                | Self::NoChange
+                | Self::TooFewNights { .. }
+                | Self::NoNight
         )
     }
 
     /// Whether the gate fell since there was nothing to judge, and not since a figure was beyond its limit.
     pub fn is_unjudged(&self) -> bool {
-        self.fell() && !matches!(self, Self::Beyond | Self::Regressed)
+        self.fell() && !matches!(self, Self::Beyond | Self::Regressed | Self::Changed(_))
     }
 }
 
@@ -237,7 +260,7 @@ fn held_to<'c, 'a>(
 fn beside(value: f64, interval: Option<Interval>, kind: Kind, limit: f64, bounded: bool) -> Why {
     let beyond = |value: f64| match kind {
         Kind::Min => value < limit,
-        Kind::Max | Kind::Regression => value > limit,
+        Kind::Max | Kind::Regression | Kind::History => value > limit,
     };
     if bounded && kind == Kind::Min {
         return if beyond(value) {
@@ -291,7 +314,7 @@ fn worst_errors(cell: &CellSummary<'_>, kind: Kind, limit: Bound) -> Result<f64,
     }
     Ok(match kind {
         Kind::Min => all.into_iter().fold(f64::INFINITY, f64::min),
-        Kind::Max | Kind::Regression => all.into_iter().fold(0.0, f64::max),
+        Kind::Max | Kind::Regression | Kind::History => all.into_iter().fold(0.0, f64::max),
     })
 }
 
@@ -329,6 +352,74 @@ pub(super) fn unsound(run: &Run, cell: &CellSummary<'_>) -> Option<Why> {
 fn is_bound(cell: &CellSummary<'_>, name: &str) -> bool {
     let is_rate = |unit| matches!(unit, Unit::PerSecond | Unit::BytesPerSecond);
     metric(name).is_some_and(|metric| is_rate(metric.unit)) && cell.is_limited()
+}
+
+/// Every gate on the history, in file order: each falls where a change for the worse is new in this night. `all` are the
+/// series that end with this run, none where it is no night; `say` puts a change into words.
+pub fn judge_nights<'c, 'a>(
+    run: &Run,
+    cells: &'c [CellSummary<'a>],
+    all: &[Series],
+    say: impl Fn(&Series, &NightChange) -> String,
+) -> Vec<Judgement<'c, 'a>> {
+    let mut found = Vec::new();
+    for cell in cells {
+        let spec: &'a Cell = cell.cell;
+        for limit in spec.gates.iter().filter(|limit| limit.history) {
+            let own = all
+                .iter()
+                .find(|one| one.cell == spec.id && one.metric.name == limit.metric);
+            let metric = limit.metric.as_str();
+            let (value, why) = of_nights(run, cell, metric, own, !all.is_empty(), &say);
+            found.push(Judgement {
+                cell,
+                metric,
+                kind: Kind::History,
+                limit: Bound::Value(0.0),
+                value,
+                interval: None,
+                why,
+            });
+        }
+    }
+    found
+}
+
+/// What a night shows of one metric: the change as a multiple, where it is for the worse and new, and why the gate held or fell.
+fn of_nights(
+    run: &Run,
+    cell: &CellSummary<'_>,
+    metric: &str,
+    own: Option<&Series>,
+    is_night: bool,
+    say: &dyn Fn(&Series, &NightChange) -> String,
+) -> (Option<f64>, Why) {
+    if let Some(own) = own
+        && let Some(worse) = own.told_by(&run.id).find(|change| change.worse)
+    {
+        let ratio = Some(worse.to / worse.from).filter(|ratio| ratio.is_finite());
+        return (ratio, Why::Changed(say(own, worse)));
+    }
+    if let Some(unsound) = unsound(run, cell) {
+        return (None, unsound);
+    }
+    let nights = own.map_or(0, Series::figures);
+    let needed = Rules::NIGHTS.least_values;
+    let why = match own {
+        _ if !is_night => Why::NoNight,
+        None => no_value(cell, metric),
+        Some(own)
+            if own
+                .nights
+                .last()
+                .is_none_or(|night| night.figure().is_none()) =>
+        {
+            no_value(cell, metric)
+        }
+        Some(_) if nights < needed => Why::TooFewNights { nights, needed },
+        Some(_) => Why::NoChange,
+    };
+    (None, why)
 }
 
 #[cfg(test)]

@@ -58,6 +58,7 @@ pub(in crate::stats) fn limit(metric: &str) -> Limit {
         max: None,
         min: None,
         max_regression: None,
+        history: false,
     }
 }
 

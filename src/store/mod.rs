@@ -1,12 +1,13 @@
 //! What is kept on disk: a folder a run, with `run.json` (and `baseline.json`, where it is compared with an earlier one) written
 //! whole, `trials.jsonl` appended by the line and `samples.csv` by the row. A trial's line
-//! is synced last, so a trial either has everything or counts as not run. Also
-//! the locks that keep two runs apart, and the list of runs.
+//! is synced last, so a trial either has everything or counts as not run. Beside the runs of a suite, `history.csv` keeps a few
+//! figures of each for good. Also the locks that keep two runs apart, and the list of runs.
 
 mod append;
 mod baseline;
 mod error;
 mod folder;
+mod history;
 mod list;
 mod lock;
 mod read;
@@ -16,6 +17,7 @@ mod whole;
 pub use baseline::{find_table, read_baseline, read_table, write_baseline};
 pub use error::{Holder, StoreError};
 pub use folder::RunFolder;
+pub use history::{History, append_history, history_csv, history_path, read_history};
 pub use list::{RunState, RunSummary, find, list, newest, unfinished};
 pub use lock::{Lock, lock_machine, lock_output};
 pub use read::{Stored, open};

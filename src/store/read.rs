@@ -1,9 +1,10 @@
 //! Reading of a run's folder. It depends on nothing but the files: a report can be
 //! made again on another machine, years later.
 
+use super::history::{history_path, read_history};
 use super::{RUN_FILE, SAMPLES_FILE, StoreError, TRIALS_FILE, baseline, samples};
 use crate::ids::TrialId;
-use crate::record::{Baseline, FORMAT, Reading, Run, Trial};
+use crate::record::{Baseline, FORMAT, HistoryRow, Reading, Run, Trial};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +23,9 @@ pub struct Stored {
     pub readings: BTreeMap<TrialId, Vec<Reading>>,
     /// `baseline.json`: what the run is compared with; none where it was made without.
     pub baseline: Option<Baseline>,
+    /// `history.csv` of its suite and profile: the rows of the runs before it, and its own. Empty where the folder does not lie
+    /// among the runs of a suite.
+    pub history: Vec<HistoryRow>,
     /// What was ignored, in a sentence each, for people to see.
     pub notes: Vec<String>,
     /// Whether the files must be written anew before more is appended: they end in something that must go, or lack a
@@ -59,7 +63,13 @@ pub fn open(folder: &Path) -> Result<Stored, StoreError> {
             ));
         }
     }
+    // The records are whole without it.
+    let history = history_until(folder, &run).unwrap_or_else(|error| {
+        notes.push(format!("the history of nights is left out: {error}"));
+        Vec::new()
+    });
     Ok(Stored {
+        history,
         run,
         baseline: baseline::of_folder(folder)?,
         needs_mending: lines.unended || samples.has_orphans || samples.is_earlier,
@@ -67,6 +77,25 @@ pub fn open(folder: &Path) -> Result<Stored, StoreError> {
         readings: samples.readings,
         notes,
     })
+}
+
+/// The nights up to a run, by where its folder lies: `<out>/<suite>/runs/<run>`.
+fn history_until(folder: &Path, run: &Run) -> Result<Vec<HistoryRow>, StoreError> {
+    let absolute = std::path::absolute(folder).map_err(StoreError::io("find", folder))?;
+    let runs = absolute.parent().filter(|runs| runs.ends_with("runs"));
+    let Some((out, suite)) = runs.and_then(Path::parent).and_then(|suite| {
+        let name = suite.file_name()?.to_str()?;
+        Some((suite.parent()?, name))
+    }) else {
+        return Ok(Vec::new());
+    };
+    let Ok(path) = history_path(out, suite, run.spec.profile.as_deref()) else {
+        return Ok(Vec::new());
+    };
+    let started = run.sessions.first().map_or("", |session| &session.started);
+    let mut rows = read_history(&path)?.rows;
+    rows.retain(|row| (row.time.as_str(), &row.run) <= (started, &run.id));
+    Ok(rows)
 }
 
 /// `run.json` alone.

@@ -868,6 +868,9 @@ pub(super) struct Limit {
     #[schemars(example = &"5%")]
     #[schemars(extend("pattern" = shapes::POSITIVE_SHARE))]
     pub(super) max_regression: Opt<ShareText>,
+    /// Whether it falls on a change for the worse, over all nights so far, that is new in this one. Only what `history.csv` keeps.
+    #[schemars(example = true)]
+    pub(super) history: Opt<bool>,
 }
 
 /// Figures that others published.

@@ -93,6 +93,7 @@ fn keep(old: &Path, new: &Path) {
         trials: &old.trials,
         readings: &old.readings,
         baseline: None,
+        history: &[],
         notes: &[],
     });
     hotlap::store::write_baseline(&new.join("baseline.json"), &baseline).unwrap();

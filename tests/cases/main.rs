@@ -18,6 +18,7 @@ mod generators;
 mod growth;
 mod h2;
 mod hints;
+mod history;
 mod images;
 mod kill;
 mod life;

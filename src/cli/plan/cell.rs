@@ -360,7 +360,10 @@ fn figure_lines(out: &mut Lines, cell: &Cell) {
             let worse = limit
                 .max_regression
                 .map(|share| format!(" at most {} % worse than it was", share * 100.0));
-            let all: Vec<String> = [max, min, worse].into_iter().flatten().collect();
+            let history = limit
+                .history
+                .then(|| " without a new change for the worse over the nights".to_owned());
+            let all: Vec<String> = [max, min, worse, history].into_iter().flatten().collect();
             format!("{}{}", limit.metric, all.join(","))
         })
         .collect();

@@ -8,6 +8,7 @@ mod label;
 mod latency;
 mod lines;
 mod memory;
+mod nights;
 mod scale;
 mod scene;
 mod throughput;
@@ -16,7 +17,7 @@ pub use history::{HistorySeries, Mark, Night, history};
 
 use super::naming::Naming;
 use super::{Input, ReportError};
-use crate::stats::CellSummary;
+use crate::stats::{CellSummary, Series};
 use scene::Scene;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -73,7 +74,12 @@ struct Drawing {
 }
 
 /// Every plot that these records have figures for, in the order of the report.
-pub(super) fn all(input: &Input<'_>, naming: &Naming<'_>, cells: &[CellSummary<'_>]) -> Vec<Plot> {
+pub(super) fn all(
+    input: &Input<'_>,
+    naming: &Naming<'_>,
+    cells: &[CellSummary<'_>],
+    nights: &[Series],
+) -> Vec<Plot> {
     let spec = &input.run.spec;
     let mut drawings = Vec::new();
     drawings.extend(throughput::draw(spec, naming, cells));
@@ -81,9 +87,10 @@ pub(super) fn all(input: &Input<'_>, naming: &Naming<'_>, cells: &[CellSummary<'
     drawings.extend(memory::draw(naming, cells, input.readings));
     drawings.extend(heat::draw(spec, cells));
     let profile = spec.profile.as_deref();
-    drawings
-        .into_iter()
-        .map(|drawing| Plot::new(drawing, profile))
+    let plots = drawings.into_iter();
+    let plots = plots.map(|drawing| Plot::new(drawing, profile));
+    plots
+        .chain(history(&nights::panels(input, naming, nights), profile))
         .collect()
 }
 

@@ -32,6 +32,8 @@ pub struct Limit {
     pub min: Option<Bound>,
     /// How much worse it may be than it was: at another revision of the same run, or in an earlier run, a share of 1.
     pub max_regression: Option<f64>,
+    /// Whether it falls on a change for the worse that is new in this night.
+    pub history: bool,
 }
 
 /// `[published.NAME]`.

@@ -47,10 +47,20 @@ impl Resolver {
             limit.max.as_ref().map(Spanned::span),
             limit.min.as_ref().map(Spanned::span),
         );
-        if limit.max.is_none() && limit.min.is_none() && limit.max_regression.is_none() {
+        let history = limit.history.is_some_and(|asked| {
+            let place = asked.span();
+            let asked = asked.into_inner();
+            if asked && !metric::NIGHTLY.contains(&metric.name) {
+                self.no_history(metric, place);
+            }
+            asked
+        });
+        if limit.max.is_none() && limit.min.is_none() && limit.max_regression.is_none() && !history
+        {
             self.say(
-                Diagnostic::error(code::MISSING, "this limit holds nothing", span)
-                    .help("write { max = … }, { min = … } or { max_regression = \"5%\" }"),
+                Diagnostic::error(code::MISSING, "this limit holds nothing", span).help(
+                    "write { max = … }, { min = … }, { max_regression = \"5%\" } or { history = true }",
+                ),
             );
         }
         let max = limit.max.and_then(|max| self.bound(metric, max));
@@ -74,7 +84,17 @@ impl Resolver {
             max,
             min,
             max_regression: self.positive_share(limit.max_regression),
+            history,
         })
+    }
+
+    fn no_history(&mut self, metric: &Metric, place: std::ops::Range<usize>) {
+        let diagnostic = Diagnostic::error(
+            code::BAD_VALUE,
+            format!("no history is kept of `{}`", metric.name),
+            place,
+        );
+        self.say(diagnostic.help(format!("it is kept of {}", metric::NIGHTLY.join(", "))));
     }
 
     pub(super) fn published(&mut self, published: Entries<schema::Published>) -> Vec<Published> {

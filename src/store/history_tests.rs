@@ -1,0 +1,185 @@
+//! What is appended is read again, whatever happened to the file in between.
+
+use super::*;
+
+fn row(run: &str, cell: &str, column: &str, median: f64) -> HistoryRow {
+    HistoryRow {
+        run: RunId(run.to_owned()),
+        time: format!("time of {run}"),
+        revision: Some("ab12cd3-dirty".to_owned()),
+        machine: Some("00ff00ff".to_owned()),
+        hotlap: "0.1.0".to_owned(),
+        cell: CellId(cell.to_owned()),
+        state: "measured".to_owned(),
+        reason: String::new(),
+        figure: Some(HistoryFigure {
+            column: column.to_owned(),
+            median,
+            interval: Some((median * 0.75, median * 1.1)),
+            bounded: column == "cpu_s",
+        }),
+    }
+}
+
+fn failed(run: &str, reason: &str) -> HistoryRow {
+    HistoryRow {
+        revision: None,
+        machine: None,
+        state: "failed".to_owned(),
+        reason: reason.to_owned(),
+        figure: None,
+        ..row(run, "-b@l#2", "", 0.0)
+    }
+}
+
+struct File {
+    folder: tempfile::TempDir,
+}
+
+impl File {
+    fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("suite/history.csv")
+    }
+
+    fn text(&self) -> String {
+        fs::read_to_string(self.path()).unwrap()
+    }
+
+    fn write(&self, text: &str) {
+        fs::write(self.path(), text).unwrap();
+    }
+
+    fn append(&self, rows: &[HistoryRow]) -> bool {
+        append_history(&self.path(), rows).unwrap()
+    }
+
+    fn read(&self) -> History {
+        read_history(&self.path()).unwrap()
+    }
+}
+
+fn night(run: &str) -> Vec<HistoryRow> {
+    vec![
+        row(run, "a/x=\"1,2\"@l#1", "rss_peak_bytes", 1.0 / 3.0),
+        row(run, "a/x=\"1,2\"@l#1", "cpu_s", 2e-9),
+        failed(run, "=it, said \"no\""),
+    ]
+}
+
+#[test]
+fn what_is_appended_is_read_again_and_never_added_twice() {
+    let file = File::new();
+    assert_eq!(file.read(), History::default());
+    assert!(file.append(&night("1")));
+    let first = file.text();
+    assert!(file.append(&night("2")));
+    assert!(file.text().starts_with(&first), "nothing is rewritten");
+    assert!(!file.append(&night("1")));
+    assert_eq!(file.read().rows, [night("1"), night("2")].concat());
+    assert!(file.read().notes.is_empty());
+    assert_eq!(file.text().matches("run,time").count(), 1);
+    // A spreadsheet runs nothing of it.
+    assert!(first.contains(",'-b@l#2,failed,\"'=it, said"), "{first}");
+}
+
+#[test]
+fn a_reason_is_one_short_line() {
+    let file = File::new();
+    file.append(&[failed("1", &format!("two\nlines\r{}", "x".repeat(999)))]);
+    assert_eq!(file.text().lines().count(), 2);
+    let kept = file.read().rows.remove(0).reason;
+    assert!(
+        kept.starts_with("two lines xxx") && kept.ends_with("x…"),
+        "{kept}"
+    );
+    assert_eq!(kept.chars().count(), LONGEST_REASON + 1);
+}
+
+#[test]
+fn a_torn_line_is_left_out_and_what_follows_it_is_whole() {
+    let file = File::new();
+    file.append(&night("1"));
+    let whole = file.text();
+    // Wherever the power failed.
+    for cut in 1..whole.len() - 1 {
+        file.write(&whole[..cut]);
+        let torn = file.read();
+        let unended = !whole[..cut].ends_with('\n');
+        assert_eq!(torn.notes.len(), usize::from(unended), "{cut}");
+        assert!(
+            torn.rows.iter().all(|row| night("1").contains(row)),
+            "{cut}"
+        );
+        // The run that was cut off is made whole, and the next one added.
+        file.append(&night("1"));
+        file.append(&night("2"));
+        let mended = file.read();
+        let mut rows = mended.rows;
+        rows.sort_by_key(key);
+        let mut wanted = [night("1"), night("2")].concat();
+        wanted.sort_by_key(key);
+        assert_eq!(rows, wanted, "{cut}");
+        assert!(mended.notes.len() <= 1, "{:?}", mended.notes);
+    }
+}
+
+#[test]
+fn what_a_union_of_two_branches_makes_is_read() {
+    let (ours, theirs) = (File::new(), File::new());
+    ours.append(&night("1"));
+    theirs.append(&night("1"));
+    ours.append(&night("3"));
+    theirs.append(&night("2"));
+    let both = format!("{}{}", ours.text(), theirs.text());
+    ours.write(&both);
+    let read = ours.read();
+    assert!(read.notes.is_empty(), "{:?}", read.notes);
+    assert_eq!(read.rows, [night("1"), night("3"), night("2")].concat());
+    ours.write(&both.replace('\n', "\r\n"));
+    assert_eq!(ours.read().rows, read.rows);
+    // A conflict that nobody solved: both sides are there.
+    ours.write(&format!(
+        "<<<<<<< HEAD\n{}=======\n{}>>>>>>> b\n",
+        ours.text(),
+        theirs.text()
+    ));
+    let read = ours.read();
+    assert_eq!(read.rows.len(), 9);
+    assert_eq!(read.notes.len(), 3);
+    assert!(
+        read.notes[0].contains("line 1 of history.csv"),
+        "{:?}",
+        read.notes
+    );
+}
+
+#[test]
+fn lines_that_are_no_rows_are_counted() {
+    let file = File::new();
+    file.append(&night("1"));
+    file.write(&format!("{}{}", file.text(), "x,y\n".repeat(7)));
+    let read = file.read();
+    assert_eq!((read.rows.len(), read.notes.len()), (3, 1));
+    assert!(read.notes[0].starts_with("7 lines of history.csv"));
+    for to in ["fast", "-1", "NaN", ""] {
+        file.append(&night("1"));
+        let broken = file.text().replace(",0.000000002,", &format!(",{to},"));
+        file.write(&broken);
+        assert_eq!(file.read().rows.len(), 2, "{to:?}");
+    }
+}
+
+#[test]
+fn a_profile_has_a_file_of_its_own_and_names_lead_nowhere_else() {
+    let path = |suite, profile| history_path(Path::new("out"), suite, profile);
+    assert_eq!(path("s", None).unwrap(), Path::new("out/s/history.csv"));
+    let quick = Path::new("out/s/history.quick.csv");
+    assert_eq!(path("s", Some("quick")).unwrap(), quick);
+    assert!(path("../s", None).is_err() && path("s", Some("../x")).is_err());
+}
