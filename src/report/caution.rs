@@ -6,7 +6,7 @@ use super::hint;
 use super::naming::Naming;
 use super::roles::shared_pages;
 use super::rows::{Bodies, baseline, bodies, reasons};
-use super::{Input, effect, generator, paced, repetitions, show, warmup};
+use super::{Input, effect, generator, noise, paced, repetitions, show, warmup};
 use crate::ids::TrialId;
 use crate::record::{ErrorKind, Load, Phase, Proof, Reading, Trial};
 use crate::spec::Cell;
@@ -78,6 +78,12 @@ pub(super) fn all(
     }
     cautions.extend(repetitions::wide(input.run, naming, cells));
     cautions.extend(shared_pages(naming, cells));
+    let noisy = noise::cautions(naming, cells);
+    cautions.extend(
+        noisy
+            .into_iter()
+            .map(|(cells, text)| Caution { cells, text }),
+    );
     for pair in pairs(&input.run.spec, cells) {
         if let Some(text) = effect::caution(pair) {
             let title = naming.title(pair.of.cell);

@@ -6,6 +6,7 @@ use super::gate;
 use super::generator;
 use super::growth::Growths;
 use super::method::compared_revisions;
+use super::noise;
 use super::published;
 use super::roles;
 use super::rows::{bodies, effect_of, reasons, why_absent};
@@ -60,6 +61,9 @@ pub(super) fn report(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
     });
     if let (Some(report), Some(revisions)) = (value.as_object_mut(), revisions(run)) {
         report.insert("revisions".to_owned(), revisions);
+    }
+    if let (Some(report), Some(noise)) = (value.as_object_mut(), noise::json(&cells)) {
+        report.insert("noise".to_owned(), noise);
     }
     value.sort_all_objects();
     bytes(&value)

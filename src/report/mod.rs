@@ -18,6 +18,7 @@ mod json;
 mod markdown;
 mod method;
 mod naming;
+mod noise;
 mod paced;
 mod prose;
 mod published;
