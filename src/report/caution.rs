@@ -13,7 +13,7 @@ use crate::spec::Cell;
 use crate::stats::{CellSummary, ENOUGH_TRIALS, State, pairs};
 use crate::units::{show_bytes, show_duration};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 /// With fewer CPUs generator and server cannot have cores of their own.
@@ -54,6 +54,18 @@ pub(super) fn all(
         })
         .collect();
     let readings = readings_under_load(input);
+    // Where what was said of cells stands.
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut say = |cautions: &mut Vec<Caution>, text: String, title: String| {
+        if let Some(at) = places.get(&text) {
+            return cautions[*at].cells.push(title);
+        }
+        places.insert(text.clone(), cautions.len());
+        cautions.push(Caution {
+            cells: vec![title],
+            text,
+        });
+    };
     for cell in cells.iter().filter(|cell| cell.state == State::Measured) {
         let baseline = no_baseline(naming, cell, cells);
         let pilot = warmup::unsettled(input.run, cell.cell);
@@ -63,17 +75,7 @@ pub(super) fn all(
             .into_iter()
             .chain(paced::cautions(cell));
         for text in own.chain(pilot).chain(near).chain(grows).chain(baseline) {
-            let title = naming.title(cell.cell);
-            match cautions
-                .iter_mut()
-                .find(|c| c.text == text && !c.cells.is_empty())
-            {
-                Some(known) => known.cells.push(title),
-                None => cautions.push(Caution {
-                    cells: vec![title],
-                    text,
-                }),
-            }
+            say(&mut cautions, text, naming.title(cell.cell));
         }
     }
     cautions.extend(repetitions::wide(input.run, naming, cells));
@@ -86,14 +88,7 @@ pub(super) fn all(
     );
     for pair in pairs(&input.run.spec, cells) {
         if let Some(text) = effect::caution(pair) {
-            let title = naming.title(pair.of.cell);
-            match cautions.iter_mut().find(|c| c.text == text) {
-                Some(known) => known.cells.push(title),
-                None => cautions.push(Caution {
-                    cells: vec![title],
-                    text,
-                }),
-            }
+            say(&mut cautions, text, naming.title(pair.of.cell));
         }
     }
     let rows: Vec<String> = cells
@@ -112,7 +107,8 @@ fn shorten(caution: &mut Caution, rows: &[String]) {
     if rows.len() < ROWS_TO_SHORTEN || caution.cells.len() + ROWS_LEFT_OUT < rows.len() {
         return;
     }
-    let left_out = rows.iter().filter(|row| !caution.cells.contains(row));
+    let named: HashSet<&String> = caution.cells.iter().collect();
+    let left_out = rows.iter().filter(|row| !named.contains(row));
     let left_out: Vec<&str> = left_out.map(String::as_str).collect();
     caution.cells = vec![if left_out.is_empty() {
         "all rows".to_owned()
