@@ -9,7 +9,7 @@ pub(super) struct CpuTimes {
     pub(super) stolen: Option<u64>,
 }
 
-/// `cpu  user nice system idle iowait irq softirq steal guest guest_nice`. Guests are in user and nice already (proc_stat(5)).
+/// `cpu  user nice system idle iowait irq softirq steal guest guest_nice`. Guests are in user and nice already (`proc_stat(5)`).
 pub(super) fn cpu_times(stat: &str) -> Option<CpuTimes> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let times: Vec<u64> = line
@@ -48,7 +48,7 @@ pub(super) fn memory(meminfo: &str, name: &str) -> Option<u64> {
     kibibytes.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// Sockets in TIME_WAIT, of `/proc/net/sockstat`.
+/// Sockets in `TIME_WAIT`, of `/proc/net/sockstat`.
 pub(super) fn time_wait(sockstat: &str) -> Option<u64> {
     let line = sockstat
         .lines()

@@ -38,7 +38,7 @@ pub struct Machine {
     pub open_files: Nofile,
     /// The first and the last port of outgoing connections.
     pub ports: Option<(u64, u64)>,
-    /// Connections in TIME_WAIT, each of which keeps its port for a minute.
+    /// Connections in `TIME_WAIT`, each of which keeps its port for a minute.
     pub time_wait_count: Option<u64>,
     /// The longest queue of connections that wait to be accepted.
     pub somaxconn: Option<u64>,

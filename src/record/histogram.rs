@@ -32,8 +32,8 @@ pub struct Histogram {
     read: Usual,
 }
 
-/// The quantiles that every report asks for, again and again.
-const USUAL: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
+/// The quantiles that every report asks for, again and again; the first two are those of a hint (`stats/hints.rs`).
+const USUAL: [f64; 7] = [0.1, 0.75, 0.5, 0.9, 0.95, 0.99, 0.999];
 
 /// These quantiles, read once: reading one is reading the whole histogram. No part of what a histogram is.
 #[derive(Clone, Default)]

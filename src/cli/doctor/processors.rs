@@ -70,7 +70,7 @@ fn quota(machine: &Machine) -> Finding {
         .then("give the container processors of its own instead (`docker run --cpuset-cpus=0-3` in the place of `--cpus`)")
 }
 
-/// Drivers whose `powersave` goes up with the load (the kernel's intel_pstate.rst and amd-pstate.rst).
+/// Drivers whose `powersave` goes up with the load (the kernel's `intel_pstate.rst` and `amd-pstate.rst`).
 const ADAPTIVE: [&str; 2] = ["intel_pstate", "amd-pstate-epp"];
 
 fn governor(machine: &Machine) -> Finding {

@@ -111,7 +111,13 @@ fn finding(asked: &Asked, scratch: &Path) -> Result<Finding, Exit> {
     }
     installs.sort();
     installs.dedup();
-    Ok(judged(&asked.read.path, cells, skipped, &lacking, installs))
+    Ok(judged(
+        &asked.read.path,
+        cells,
+        skipped,
+        &lacking,
+        &installs,
+    ))
 }
 
 /// `skipped` cells lack something here; `lacking` has their reasons, and those of cells that this version cannot run.
@@ -120,7 +126,7 @@ fn judged(
     cells: usize,
     skipped: usize,
     lacking: &BTreeMap<String, usize>,
-    installs: Vec<String>,
+    installs: &[String],
 ) -> Finding {
     let name = path.display().to_string();
     if lacking.is_empty() {
@@ -156,23 +162,17 @@ mod tests {
     fn a_suite_that_cannot_run_at_all_is_not_one_that_lacks_something() {
         let path = Path::new("suites/x.toml");
         let lacking = |cells| BTreeMap::from([("bun is not on the PATH".to_owned(), cells)]);
-        let nothing = judged(path, 4, 0, &BTreeMap::new(), Vec::new());
+        let nothing = judged(path, 4, 0, &BTreeMap::new(), &[]);
         assert_eq!(
             (nothing.level, nothing.name.as_str()),
             (Level::Ok, "suites/x.toml")
         );
-        let some = judged(
-            path,
-            4,
-            2,
-            &lacking(2),
-            vec!["npm install -g bun".to_owned()],
-        );
+        let some = judged(path, 4, 2, &lacking(2), &["npm install -g bun".to_owned()]);
         assert_eq!(some.level, Level::Warning);
         assert_eq!(some.command.unwrap(), "npm install -g bun");
         assert!(some.seen.contains("(2 cells)"), "{}", some.seen);
         assert_eq!(
-            judged(path, 4, 4, &lacking(4), Vec::new()).level,
+            judged(path, 4, 4, &lacking(4), &[]).level,
             Level::CannotMeasure
         );
     }
