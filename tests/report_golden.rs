@@ -550,3 +550,38 @@ fn from_six_trials_on_the_interval_of_the_median_is_shown() {
         "{row}"
     );
 }
+
+#[test]
+fn what_the_machine_did_beside_loads_is_said_once_with_its_rows() {
+    let mut records = records();
+    let all = records.trials.len();
+    for trial in &mut records.trials {
+        let busy = trial.trial.cell.names() == "node/compression=off@steady";
+        trial.surroundings = Some(hotlap::record::Surroundings {
+            took_ns: 15_000_000_000,
+            cpus: 2,
+            stolen_ns: Some(10_000_000),
+            others_ns: Some(if busy { 1_500_000_000 } else { 30_000_000 }),
+            busiest: vec![hotlap::record::Busy {
+                name: "rustc".to_owned(),
+                cpu_ns: 1_400_000_000,
+            }],
+            ..hotlap::record::Surroundings::default()
+        });
+    }
+    assert!(all > 3);
+    let outputs = render(&input(&records), &Options::default()).unwrap();
+    let text = |name: &str| {
+        let output = outputs.iter().find(|output| output.file_name == name);
+        String::from_utf8(output.unwrap().bytes.clone()).unwrap()
+    };
+    let report = text("report.md");
+    let said = "processes that are no part of the run used up to 5.0";
+    assert_eq!(report.matches(said).count(), 1, "{report}");
+    assert!(report.contains(": rustc."), "{report}");
+    assert!(!report.contains("hypervisor gave"), "{report}");
+    let value: serde_json::Value = serde_json::from_str(&text("report.json")).unwrap();
+    assert_eq!(value["noise"][0]["kind"], "others");
+    assert_eq!(value["noise"][0]["trials"], 3);
+    assert_eq!(value["noise"][0]["cells"].as_array().unwrap().len(), 1);
+}

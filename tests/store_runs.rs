@@ -97,6 +97,7 @@ fn trial(repetition: u32) -> Trial {
         load: None,
         usage: BTreeMap::new(),
         stops: BTreeMap::new(),
+        surroundings: None,
         warnings: vec!["naïve, \"quoted\"".to_owned()],
     }
 }

@@ -7,6 +7,7 @@ mod begin;
 mod check;
 mod clean;
 mod compare;
+mod doctor;
 mod exit;
 mod explain;
 mod gates;
@@ -64,6 +65,7 @@ enum Command {
     Load(load::LoadArgs),
     Log(log::LogArgs),
     Schema(schema::SchemaArgs),
+    Doctor(doctor::DoctorArgs),
     Serve(serve::ServeArgs),
     Clean(clean::CleanArgs),
 }
@@ -91,6 +93,7 @@ pub fn main() -> ExitCode {
         Command::Load(arguments) => load::main(&arguments),
         Command::Log(arguments) => log::main(&arguments),
         Command::Schema(arguments) => schema::main(&arguments),
+        Command::Doctor(arguments) => doctor::main(&arguments),
         Command::Serve(arguments) => serve::main(&arguments),
         Command::Clean(arguments) => clean::main(&arguments),
     };

@@ -3,6 +3,7 @@
 
 use super::baseline::{Whose, older};
 use super::begin::{begin, narrowing, resume, warn_of_leftovers};
+use super::doctor::OTHER_DESCRIPTORS;
 use super::exit::Exit;
 use super::gates;
 use super::progress::Listener;
@@ -25,9 +26,6 @@ use crate::store::{self, Lock, RunState, StoreError};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use tokio::signal::unix::SignalKind;
-
-/// Descriptors that a run needs beside those of its connections.
-const OTHER_DESCRIPTORS: u64 = 256;
 
 /// Run suites: start every server, load it, watch it, write records and reports
 #[derive(Debug, Args)]

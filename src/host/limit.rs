@@ -6,7 +6,7 @@ use std::fmt;
 use std::io;
 
 /// The limits on open descriptors; none is unlimited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Nofile {
     /// What holds now.
     pub soft: Option<u64>,

@@ -1,11 +1,22 @@
 //! The machine: what it is (for the record, so that figures are compared only
-//! where they can be), how loaded it is, and how many descriptors may be open.
+//! where they can be), how it is set and loaded, what it does beside a load, how evenly
+//! it works, and how many descriptors may be open.
 //! What cannot be read is none, never an error.
 
+mod cgroup;
 mod facts;
+mod kernel;
 mod limit;
+mod look;
+mod machine;
+mod noise;
+mod others;
 
+pub use cgroup::Quota;
 pub use limit::{Nofile, NofileError, nofile, raise_nofile};
+pub use look::{Look, NAMED_SHARE, share_of};
+pub use machine::{Machine, machine};
+pub use noise::{Noise, noise};
 
 use crate::record::Host;
 use std::fs;

@@ -1,7 +1,7 @@
 //! A line of `trials.jsonl`: one trial, what came of it, and how its processes
 //! ended.
 
-use super::{Load, Observed, Usage};
+use super::{Load, Observed, Surroundings, Usage};
 use crate::ids::TrialId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -42,6 +42,9 @@ pub struct Trial {
     pub usage: BTreeMap<String, Usage>,
     /// How the processes ended, by role.
     pub stops: BTreeMap<String, Stop>,
+    /// What happened on the machine beside its load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surroundings: Option<Surroundings>,
     /// What a reader of the report must know about this trial.
     pub warnings: Vec<String>,
 }
@@ -65,6 +68,7 @@ impl Trial {
             load: None,
             usage: BTreeMap::new(),
             stops: BTreeMap::new(),
+            surroundings: None,
             warnings: Vec::new(),
         }
     }

@@ -6,7 +6,7 @@ use super::hint;
 use super::naming::Naming;
 use super::roles::shared_pages;
 use super::rows::{Bodies, baseline, bodies, reasons};
-use super::{Input, effect, generator, paced, repetitions, show, warmup};
+use super::{Input, effect, generator, noise, paced, repetitions, show, warmup};
 use crate::ids::TrialId;
 use crate::record::{ErrorKind, Load, Phase, Proof, Reading, Trial};
 use crate::spec::Cell;
@@ -14,7 +14,7 @@ use crate::stats::{CellSummary, ENOUGH_TRIALS, State, pairs};
 use crate::units::{show_bytes, show_duration};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 /// With fewer CPUs generator and server cannot have cores of their own.
@@ -55,6 +55,18 @@ pub(super) fn all(
         })
         .collect();
     let readings = readings_under_load(input);
+    // Where what was said of cells stands.
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut say = |cautions: &mut Vec<Caution>, text: String, title: String| {
+        if let Some(at) = places.get(&text) {
+            return cautions[*at].cells.push(title);
+        }
+        places.insert(text.clone(), cautions.len());
+        cautions.push(Caution {
+            cells: vec![title],
+            text,
+        });
+    };
     for cell in cells.iter().filter(|cell| cell.state == State::Measured) {
         let baseline = no_baseline(naming, cell, cells);
         let pilot = warmup::unsettled(input.run, cell.cell);
@@ -64,31 +76,20 @@ pub(super) fn all(
             .into_iter()
             .chain(paced::cautions(cell));
         for text in own.chain(pilot).chain(near).chain(grows).chain(baseline) {
-            let title = naming.title(cell.cell);
-            match cautions
-                .iter_mut()
-                .find(|c| c.text == text && !c.cells.is_empty())
-            {
-                Some(known) => known.cells.push(title),
-                None => cautions.push(Caution {
-                    cells: vec![title],
-                    text,
-                }),
-            }
+            say(&mut cautions, text, naming.title(cell.cell));
         }
     }
     cautions.extend(repetitions::wide(input.run, naming, cells));
     cautions.extend(shared_pages(naming, cells));
+    let noisy = noise::cautions(naming, cells);
+    cautions.extend(
+        noisy
+            .into_iter()
+            .map(|(cells, text)| Caution { cells, text }),
+    );
     for pair in pairs(&input.run.spec, cells) {
         if let Some(text) = effect::caution(pair) {
-            let title = naming.title(pair.of.cell);
-            match cautions.iter_mut().find(|c| c.text == text) {
-                Some(known) => known.cells.push(title),
-                None => cautions.push(Caution {
-                    cells: vec![title],
-                    text,
-                }),
-            }
+            say(&mut cautions, text, naming.title(pair.of.cell));
         }
     }
     let rows: Vec<String> = cells
@@ -107,7 +108,8 @@ fn shorten(caution: &mut Caution, rows: &[String]) {
     if rows.len() < ROWS_TO_SHORTEN || caution.cells.len() + ROWS_LEFT_OUT < rows.len() {
         return;
     }
-    let left_out = rows.iter().filter(|row| !caution.cells.contains(row));
+    let named: HashSet<&String> = caution.cells.iter().collect();
+    let left_out = rows.iter().filter(|row| !named.contains(row));
     let left_out: Vec<&str> = left_out.map(String::as_str).collect();
     caution.cells = vec![if left_out.is_empty() {
         "all rows".to_owned()

@@ -118,7 +118,7 @@ fn compared(
     let effect = effect_of(cell, cells);
     let found = all
         .iter()
-        .find(|one| one.of.cell.id == cell.cell.id && one.metric == "requests_per_second");
+        .find(|one| std::ptr::eq(one.of.cell, cell.cell) && one.metric == "requests_per_second");
     let interval = found.and_then(|found| found.ratio.interval);
     vec![
         size(body.map(|body| body.wire)),

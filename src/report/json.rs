@@ -7,6 +7,7 @@ use super::generator;
 use super::growth::Growths;
 use super::method::compared_revisions;
 use super::nights;
+use super::noise;
 use super::published;
 use super::roles;
 use super::rows::{bodies, effect_of, reasons, why_absent};
@@ -20,6 +21,7 @@ use crate::stats::{
     CellSummary, Comparison, ENOUGH_TRIALS, Effect, Spread, Steadiness, Verdict, comparisons,
     effect, least_steady, ratio, summarise,
 };
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -54,7 +56,7 @@ pub(super) fn report(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
         "suite_sha256": run.suite.sha256,
         "verdict_needs_trials": ENOUGH_TRIALS,
         "metrics": METRICS.iter().map(entry).collect::<Map<_, _>>(),
-        "cells": cells.iter().map(|cell| cell_json(run, cell, &cells, &compared, &growths)).collect::<Vec<_>>(),
+        "cells": null,
         "since": input.baseline.map(|old| since_json::of(old, &baseline::of(input))),
         "gates": gate::json(input, &gate::judged(input, &cells)),
         "notes": input.notes,
@@ -65,12 +67,63 @@ pub(super) fn report(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
     if let (Some(report), Some(nights)) = (value.as_object_mut(), nights::json(input)) {
         report.insert("history".to_owned(), nights);
     }
+    if let (Some(report), Some(noise)) = (value.as_object_mut(), noise::json(&cells)) {
+        report.insert("noise".to_owned(), noise);
+    }
     value.sort_all_objects();
-    bytes(&value)
+    let (cells, compared, growths) = (&*cells, &*compared, &growths);
+    let cells = move || {
+        cells.iter().map(move |cell| {
+            let mut value = cell_json(run, cell, cells, compared, growths);
+            value.sort_all_objects();
+            value
+        })
+    };
+    bytes(&Whole {
+        value: &value,
+        cells,
+    })
+}
+
+/// The report, of which the cells are made one at a time: ten thousand of them at once are gigabytes.
+struct Whole<'v, F> {
+    value: &'v Value,
+    cells: F,
+}
+
+impl<F, I> Serialize for Whole<'_, F>
+where
+    F: Fn() -> I,
+    I: Iterator<Item = Value>,
+{
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in self.value.as_object().into_iter().flatten() {
+            if name == "cells" {
+                map.serialize_entry(name, &Each(&self.cells))?;
+            } else {
+                map.serialize_entry(name, value)?;
+            }
+        }
+        map.end()
+    }
+}
+
+/// A list that is made while it is written.
+struct Each<'f, F>(&'f F);
+
+impl<F, I> Serialize for Each<'_, F>
+where
+    F: Fn() -> I,
+    I: Iterator<Item = Value>,
+{
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq((self.0)())
+    }
 }
 
 /// The text of a file.
-pub(super) fn bytes(value: &Value) -> Result<Vec<u8>, ReportError> {
+pub(super) fn bytes(value: &impl Serialize) -> Result<Vec<u8>, ReportError> {
     let mut bytes = serde_json::to_vec_pretty(value)
         .map_err(|error| ReportError::Serialise(error.to_string()))?;
     bytes.push(b'\n');
@@ -218,7 +271,9 @@ fn effect_json(effect: &Effect) -> Value {
 
 /// What may be said of the ratio in the metric that cells of this kind are compared in; null where there is none.
 fn verdict(cell: &CellSummary<'_>, compared: &[Comparison<'_, '_>]) -> Value {
-    let found = compared.iter().find(|one| one.of.cell.id == cell.cell.id);
+    let found = compared
+        .iter()
+        .find(|one| std::ptr::eq(one.of.cell, cell.cell));
     found.map_or(Value::Null, |found| {
         let could_have_seen = match found.verdict {
             Verdict::NotShown { could_have_seen } => Some(could_have_seen),

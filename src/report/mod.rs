@@ -24,6 +24,7 @@ mod markdown;
 mod method;
 mod naming;
 mod nights;
+mod noise;
 mod paced;
 pub mod plot;
 mod prose;

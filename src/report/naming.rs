@@ -3,7 +3,7 @@
 
 use crate::ids::CellId;
 use crate::spec::{Cell, Choice, Spec};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// With more axes than this the names share one column.
 const MOST_COLUMNS: usize = 3;
@@ -25,6 +25,12 @@ pub(super) struct Naming<'a> {
     axes: Vec<&'a str>,
     /// Toggles that baselines differ in among themselves: what departs from one is told apart by these too.
     open: Vec<&'a str>,
+    /// What cells are compared with.
+    bases: HashSet<&'a CellId>,
+    /// The cells by their ids.
+    by_id: HashMap<&'a CellId, &'a Cell>,
+    /// The first cell with these values on the axes that vary.
+    by_values: HashMap<Vec<Option<&'a str>>, &'a Cell>,
 }
 
 impl<'a> Naming<'a> {
@@ -47,18 +53,31 @@ impl<'a> Naming<'a> {
             .iter()
             .filter_map(|cell| cell.baseline.as_ref())
             .collect();
-        let bases: Vec<&Cell> = spec
+        let of_bases: Vec<&Cell> = spec
             .cells
             .iter()
             .filter(|cell| bases.contains(&cell.id))
             .collect();
         let differ = |axis: &&&str| {
-            let mut values = bases.iter().filter_map(|base| name(base, axis));
+            let mut values = of_bases.iter().filter_map(|base| name(base, axis));
             let first = values.next();
             !matches!(**axis, "server" | "load") && values.any(|value| Some(value) != first)
         };
         let open = axes.iter().filter(differ).copied().collect();
-        Self { spec, axes, open }
+        let by_id = spec.cells.iter().map(|cell| (&cell.id, cell)).collect();
+        let mut by_values = HashMap::new();
+        for cell in &spec.cells {
+            let values = axes.iter().map(|axis| name(cell, axis)).collect();
+            by_values.entry(values).or_insert(cell);
+        }
+        Self {
+            spec,
+            axes,
+            open,
+            bases,
+            by_id,
+            by_values,
+        }
     }
 
     /// Whether a row names only what departs from its baseline.
@@ -102,7 +121,7 @@ impl<'a> Naming<'a> {
     /// The same for cells of one load.
     pub(super) fn title_without_load(&self, cell: &Cell) -> String {
         let title = |axis: &str| axis != "load";
-        let base = cell.baseline.as_ref().and_then(|id| self.spec.cell(id));
+        let base = self.base(cell);
         match base.filter(|_| self.is_merged()) {
             Some(base) => self.phrase(cell, |axis| title(axis) && self.departs(cell, base, axis)),
             None => self.phrase(cell, title),
@@ -125,18 +144,19 @@ impl<'a> Naming<'a> {
         let (axis, against) = match toggles.as_slice() {
             [] if cell.server != base.server => ("server", base.id.clone()),
             [toggle] => {
-                let same = |other: &&Cell| {
-                    let elsewhere = self.axes.iter().filter(|axis| *axis != toggle);
-                    name(other, toggle) == usual(toggle)
-                        && elsewhere
-                            .clone()
-                            .all(|axis| name(other, axis) == name(cell, axis))
-                };
-                (*toggle, self.spec.cells.iter().find(same)?.id.clone())
+                let values = self.axes.iter().map(|axis| {
+                    if axis == toggle {
+                        usual(toggle)
+                    } else {
+                        name(cell, axis)
+                    }
+                });
+                let values: Vec<Option<&str>> = values.collect();
+                (*toggle, self.by_values.get(&values)?.id.clone())
             }
             _ => return None,
         };
-        let against = self.spec.cell(&against)?;
+        let against = *self.by_id.get(&against)?;
         let departure = Departure {
             context: self.context(cell, axis),
             to: part(cell, axis)?,
@@ -163,8 +183,18 @@ impl<'a> Naming<'a> {
         axis.values.first().map(|(name, _)| name.as_str())
     }
 
+    /// Whether another cell is compared with this one.
+    pub(super) fn is_baseline(&self, cell: &Cell) -> bool {
+        self.bases.contains(&cell.id)
+    }
+
+    /// The cell that a cell is compared with.
+    fn base(&self, cell: &Cell) -> Option<&'a Cell> {
+        self.by_id.get(cell.baseline.as_ref()?).copied()
+    }
+
     fn merged(&self, cell: &Cell) -> String {
-        let base = cell.baseline.as_ref().and_then(|id| self.spec.cell(id));
+        let base = self.base(cell);
         let Some(base) = base else {
             return self.phrase(cell, |_| true);
         };

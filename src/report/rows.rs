@@ -33,11 +33,11 @@ pub(super) fn cell_view(
     compared: &[Comparison<'_, '_>],
     growths: &Growths<'_>,
 ) -> CellView {
-    let is_baseline = all
-        .iter()
-        .any(|c| c.cell.baseline.as_ref() == Some(&cell.cell.id));
+    let is_baseline = naming.is_baseline(cell.cell);
     let no_effect = effect_of(cell, all).is_nothing();
-    let against = compared.iter().find(|one| one.of.cell.id == cell.cell.id);
+    let against = compared
+        .iter()
+        .find(|one| std::ptr::eq(one.of.cell, cell.cell));
     let shown_ratio = match against {
         Some(comparison) => ratio_shown(comparison),
         None if no_effect => format!("{} (no observable effect)", show::NONE),

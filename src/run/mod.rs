@@ -4,7 +4,7 @@
 //! `runner` takes the trials and keeps each on disk before the next; `observe` is what can be seen of
 //! a server before its load, `loading` a load at work; `beyond` is what this
 //! version cannot carry out, `repository` is what git tells of revisions, `checkout` those that cells are made from;
-//! `ceiling` is what the generator itself can do here, `event` what happened, for whoever listens.
+//! `ceiling` is what the generator itself can do here, `surroundings` what the machine did beside a load, `event` what happened, for whoever listens.
 
 mod beyond;
 mod ceiling;
@@ -18,11 +18,13 @@ mod repository;
 mod rounds;
 mod runner;
 mod search;
+mod surroundings;
 mod tools;
 mod trial;
 
 pub use crate::load::Cancel;
 pub use beyond::{beyond, not_applied};
+pub use ceiling::{CeilingBench, CeilingError, most_threads, own_ceiling};
 pub use checkout::{abandoned, sweep};
 pub use event::{Event, Live};
 pub use repository::{Kind, Repository, asked, revision};

@@ -5,6 +5,7 @@
 use super::event::Live;
 use super::loading::{Loading, Running};
 use super::pilot::Search;
+use super::surroundings::Watch;
 use crate::generator::{Order, Tool};
 use crate::load::{self, Cancel, Files, Job, Secure, Target, Verified, VerifyError};
 use crate::record::{Load, Outcome, Phase, Reading, Step, Trial};
@@ -156,7 +157,8 @@ impl Stage<'_> {
 
     async fn measure(&self, mut seen: Seen, server: &Server) -> Seen {
         let of_services = self.services.roots(self.cell);
-        let rooted = server.roots().into_iter().chain(of_services).collect();
+        let rooted: Vec<Rooted> = server.roots().into_iter().chain(of_services).collect();
+        let running = Watch::running(&rooted);
         let sampler = Sampler::start(roots(rooted), self.settings.sample_interval, server.began);
         let sampler = match sampler {
             Ok(sampler) => sampler,
@@ -181,6 +183,7 @@ impl Stage<'_> {
                 }
                 seen.trial.observed =
                     super::observe::observed(self.cell, server, &job, &target, &verified).await;
+                let watch = Watch::begin(self.cell, running);
                 let loading = match (&self.tool, target.address().ip()) {
                     // Other generators are asked for addresses with a port alone.
                     (None, _) | (_, None) => {
@@ -192,7 +195,7 @@ impl Stage<'_> {
                         Loading::by(self, tool.clone(), order, &verified, sampler)
                     }
                 };
-                self.load(seen, server, loading).await
+                self.load(seen, server, loading, watch).await
             }
             Err(reason) => seen.fail(Step::Verify, reason, server.log_tail()),
         }
@@ -291,7 +294,7 @@ impl Stage<'_> {
     }
 
     /// Warm-up, measurement, rest; and what was seen of it.
-    async fn load(&self, mut seen: Seen, server: &Server, loading: Loading) -> Seen {
+    async fn load(&self, mut seen: Seen, server: &Server, loading: Loading, watch: Watch) -> Seen {
         let cut = tokio::select! {
             () = loading.ended() => None,
             fallen = self.gone(server) => Some(Cut::Gone(fallen)),
@@ -301,6 +304,7 @@ impl Stage<'_> {
         };
         let at = loading.began.elapsed();
         let (made, sampler) = loading.finish().await;
+        seen.trial.surroundings = Some(watch.end());
         let foreign = server.still_alone().err();
         let timed_out = matches!(cut, Some(Cut::TimedOut));
         let mut fallen = match cut {

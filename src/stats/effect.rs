@@ -5,8 +5,9 @@
 use super::CellSummary;
 use super::configured::{Setting, configured, load};
 use super::seen::Seen;
+use crate::ids::CellId;
 use crate::spec::{Cell, Expect, LoadSpec, Spec};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// What is known of the effect of another value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,6 +82,7 @@ pub struct Pair<'c, 'a> {
 /// file order.
 pub fn pairs<'c, 'a>(spec: &'a Spec, cells: &'c [CellSummary<'a>]) -> Vec<Pair<'c, 'a>> {
     let mut pairs = Vec::new();
+    let by_id: HashMap<&CellId, &Cell> = spec.cells.iter().map(|cell| (&cell.id, cell)).collect();
     let toggles = spec.axes.iter().map(|axis| (&axis.name, &axis.values));
     for (toggle, values) in toggles.filter(|(name, _)| !matches!(name.as_str(), "server" | "load"))
     {
@@ -98,7 +100,8 @@ pub fn pairs<'c, 'a>(spec: &'a Spec, cells: &'c [CellSummary<'a>]) -> Vec<Pair<'
             let Some(group) = alike.get(&others(cell.cell, toggle)) else {
                 continue;
             };
-            let base = cell.cell.baseline.as_ref().and_then(|id| spec.cell(id));
+            let base = cell.cell.baseline.as_ref();
+            let base = base.and_then(|id| by_id.get(id).copied());
             let usual = base
                 .and_then(|base| value(base, toggle))
                 .or_else(|| values.first().map(|(name, _)| name.as_str()));

@@ -27,7 +27,10 @@ pub fn wanting(run: &Run, cells: &[CellSummary<'_>]) -> BTreeSet<CellId> {
     };
     let mut wanting = BTreeSet::new();
     for cell in cells.iter().filter(|cell| may_have_more(cell)) {
-        match compared.iter().find(|one| one.of.cell.id == cell.cell.id) {
+        match compared
+            .iter()
+            .find(|one| std::ptr::eq(one.of.cell, cell.cell))
+        {
             Some(pair) if may_have_more(pair.to) => {
                 if pair.verdict != Verdict::Limited && !is_settled(pair, target) {
                     wanting.insert(cell.cell.id.clone());
@@ -94,7 +97,9 @@ pub fn still_wide<'c, 'a>(
     let compared = comparisons(run, cells);
     let target = run.spec.run.target;
     let half = |cell: &CellSummary<'_>| {
-        let own = compared.iter().find(|one| one.of.cell.id == cell.cell.id);
+        let own = compared
+            .iter()
+            .find(|one| std::ptr::eq(one.of.cell, cell.cell));
         match own {
             Some(pair) if pair.verdict == Verdict::Limited => None,
             Some(pair) => pair.ratio.interval.as_ref().map(half_of),

@@ -27,6 +27,7 @@ mod served;
 mod steady;
 mod student;
 mod summary;
+mod surroundings;
 mod theil_sen;
 mod validity;
 mod warmup;
@@ -53,5 +54,6 @@ pub use steady::{Beginning, Steadiness, least_steady, steadiness, steadiness_of}
 pub use summary::{
     CellSummary, ENOUGH_TRIALS, Ratio, Spread, State, Value, complete, ratio, summarise,
 };
+pub use surroundings::{Disturbance, PAUSED, TAKEN, disturbances};
 pub use validity::{busy_share, cut_short, validity};
 pub use warmup::{settled, still_apart};

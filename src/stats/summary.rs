@@ -4,10 +4,10 @@
 use super::exact::{Interval, around_median, paired, unpaired};
 use super::figures::median;
 use super::limits::{Limit, limit};
-use crate::ids::TrialId;
+use crate::ids::{CellId, TrialId};
 use crate::record::{EVERY_METRIC, Outcome, Run, Trial};
 use crate::spec::{Cell, Order, Skip};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// With fewer valid trials a difference gets no verdict: an exact signed-rank test of five pairs
 /// cannot reach the 5 % level.
@@ -163,12 +163,16 @@ impl<'a> CellSummary<'a> {
 pub fn summarise<'a>(run: &'a Run, trials: &'a [Trial]) -> Vec<CellSummary<'a>> {
     let latest: BTreeMap<&TrialId, &Trial> =
         trials.iter().map(|trial| (&trial.trial, trial)).collect();
+    let mut of_cells: HashMap<&CellId, Vec<&'a Trial>> = HashMap::new();
+    for trial in latest.into_values() {
+        of_cells.entry(&trial.trial.cell).or_default().push(trial);
+    }
+    let mut planned_of: HashMap<&CellId, usize> = HashMap::new();
+    for planned in &run.plan {
+        *planned_of.entry(&planned.trial.cell).or_default() += 1;
+    }
     let of_cell = |cell: &Cell| -> Vec<&'a Trial> {
-        let mut own: Vec<&Trial> = latest
-            .values()
-            .copied()
-            .filter(|trial| trial.trial.cell == cell.id)
-            .collect();
+        let mut own = of_cells.get(&cell.id).cloned().unwrap_or_default();
         own.sort_by_key(|trial| trial.trial.repetition);
         own
     };
@@ -177,7 +181,7 @@ pub fn summarise<'a>(run: &'a Run, trials: &'a [Trial]) -> Vec<CellSummary<'a>> 
         .iter()
         .map(|cell| {
             let own = of_cell(cell);
-            let planned = run.plan.iter().filter(|p| p.trial.cell == cell.id).count();
+            let planned = planned_of.get(&cell.id).copied().unwrap_or(0);
             CellSummary {
                 state: state(cell, &own),
                 metrics: metrics(&own),

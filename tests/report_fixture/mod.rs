@@ -362,6 +362,7 @@ fn trial(spec: &Cell, repetition: u32, draw: &mut fastrand::Rng) -> Trial {
         load: Some(load(&pace, draw)),
         usage: [("total".to_owned(), usage(&pace, draw))].into(),
         stops: [("server".to_owned(), stop)].into(),
+        surroundings: None,
         warnings: Vec::new(),
     }
 }
