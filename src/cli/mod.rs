@@ -4,6 +4,7 @@
 
 mod baseline;
 mod begin;
+mod changed;
 mod check;
 mod clean;
 mod compare;
@@ -22,10 +23,12 @@ mod revisions;
 mod run;
 mod schema;
 mod scratch;
+mod sentence;
 mod serve;
 mod signals;
 mod suites;
 mod terminal;
+mod thin;
 
 pub use exit::Exit;
 

@@ -3,6 +3,7 @@
 
 use super::exit::Exit;
 use super::terminal::{say, say_error, say_warning};
+use crate::ids::CellId;
 use crate::publish::{Published, publish};
 use crate::record::{Baseline, Outcome, Trial};
 use crate::report::{
@@ -17,6 +18,14 @@ pub(super) struct Written {
     pub(super) report: PathBuf,
     /// Trials that failed or are invalid.
     pub(super) bad_trials: usize,
+    /// The names of their cells, each once, in file order.
+    pub(super) bad_cells: Vec<String>,
+    /// Trials with a record, and those of the plan.
+    pub(super) trials: (usize, usize),
+    /// Cells that could not run here.
+    pub(super) skipped: usize,
+    /// The profile; none is the default.
+    pub(super) profile: Option<String>,
     /// What became of the suite's gates.
     pub(super) gates: GateLines,
 }
@@ -88,10 +97,25 @@ pub(super) fn write(
         }
     }
     let bad = |trial: &&Trial| !matches!(trial.outcome, Outcome::Valid);
+    let bad: Vec<&CellId> = stored
+        .trials
+        .iter()
+        .filter(bad)
+        .map(|trial| &trial.trial.cell)
+        .collect();
+    let cells = stored.run.spec.cells.iter();
     Ok(Written {
         report,
         gates,
-        bad_trials: stored.trials.iter().filter(bad).count(),
+        bad_trials: bad.len(),
+        bad_cells: cells
+            .clone()
+            .filter(|cell| bad.contains(&&cell.id))
+            .map(|cell| cell.id.names().to_owned())
+            .collect(),
+        trials: (stored.trials.len(), stored.run.plan.len()),
+        skipped: cells.filter(|cell| cell.skip.is_some()).count(),
+        profile: stored.run.spec.profile.clone(),
     })
 }
 

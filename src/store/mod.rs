@@ -16,7 +16,7 @@ mod whole;
 pub use baseline::{find_table, read_baseline, read_table, write_baseline};
 pub use error::{Holder, StoreError};
 pub use folder::RunFolder;
-pub use list::{RunState, RunSummary, find, list, newest, unfinished};
+pub use list::{RunState, RunSummary, find, last, list, newest, unfinished};
 pub use lock::{Lock, lock_machine, lock_output};
 pub use read::{Stored, open};
 pub use whole::write_whole;

@@ -11,6 +11,7 @@ mod ceiling;
 mod certificates;
 mod command;
 mod compare;
+mod cron;
 mod effect;
 mod figures;
 mod gates;
