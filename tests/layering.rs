@@ -59,6 +59,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
     ("publish", &["report", "store"]),
     ("serve", &["http", "units"]),
+    ("init", &[]),
 ];
 
 /// The room that may use every other.

@@ -11,6 +11,7 @@ mod compare;
 mod exit;
 mod explain;
 mod gates;
+mod init;
 mod list;
 mod load;
 mod log;
@@ -52,6 +53,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Init(init::InitArgs),
     Run(run::RunArgs),
     Plan(plan::PlanArgs),
     Check(check::CheckArgs),
@@ -78,6 +80,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     cli.color.apply();
     let exit = match cli.command {
+        Command::Init(arguments) => init::main(&arguments),
         Command::Run(arguments) => run::main(&arguments),
         Command::Plan(arguments) => plan::main(&arguments),
         Command::Check(arguments) => check::main(&arguments),

@@ -19,6 +19,7 @@ mod generators;
 mod growth;
 mod h2;
 mod hints;
+mod init;
 mod kill;
 mod life;
 mod load;
