@@ -218,7 +218,7 @@ fn night(folder: &Path, found: &Found) -> Result<Night, String> {
         folder: real(folder)?,
         hotlap: std::env::current_exe()
             .map_err(|error| format!("where hotlap lies is not known: {error}"))?,
-        path: path(),
+        path: path(&found.programs()),
         user: user.filter(|_| !is_root),
     })
 }
@@ -239,7 +239,7 @@ fn is_user(name: &str) -> bool {
 }
 
 /// The folders of the caller's PATH in which there is a program that suites need, then the usual ones.
-fn path() -> String {
+fn path(programs: &BTreeSet<&str>) -> String {
     const NEEDED: [&str; 12] = [
         "node", "npm", "pnpm", "yarn", "go", "cargo", "python3", "git", "nginx", "wrk", "deno",
         "bun",
@@ -247,10 +247,8 @@ fn path() -> String {
     const USUAL: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
     let caller = std::env::var("PATH").unwrap_or_default();
     let holds = |folder: &&str| {
-        Path::new(folder).is_absolute()
-            && NEEDED
-                .iter()
-                .any(|name| Path::new(folder).join(name).is_file())
+        let has = |name: &&str| Path::new(folder).join(name).is_file();
+        Path::new(folder).is_absolute() && NEEDED.iter().chain(programs).any(has)
     };
     let mut known = BTreeSet::new();
     let folders = caller.split(':').filter(holds).chain(USUAL);

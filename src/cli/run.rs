@@ -475,9 +475,10 @@ impl Sessions<'_> {
 
     /// Says that nothing was to be done, and what became of the gates of the run that stands.
     fn nothing(&self, run: &Path, stored: &Stored) -> Result<Exit, Exit> {
-        let gates = match self.arguments.gate {
-            true => reports::make(stored, None, &Options::default())?.gates,
-            false => GateLines::default(),
+        let gates = if self.arguments.gate {
+            reports::make(stored, None, &Options::default())?.gates
+        } else {
+            GateLines::default()
         };
         let exit = gates::tell(&gates, self.arguments.gate, self.arguments.quiet);
         let spec = &stored.run.spec;

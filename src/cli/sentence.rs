@@ -76,7 +76,7 @@ impl Fate<'_> {
         }
     }
 
-    /// `2 of 12 trials failed or are invalid (express/gzip=on@steady, and 1 more cell)`.
+    /// `2 of 12 trials failed or are invalid (express/gzip=on@steady)`.
     fn bad(&self) -> Option<String> {
         if self.bad_trials == 0 {
             return None;
@@ -86,7 +86,7 @@ impl Fate<'_> {
         names.truncate(NAMED);
         let more = match more {
             0 => String::new(),
-            more => format!(", and {} more", counted(more, "cell")),
+            more => format!(", and {}", counted(more, "more cell")),
         };
         Some(format!(
             "{} of {} trials failed or {} invalid ({}{more})",

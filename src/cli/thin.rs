@@ -194,10 +194,15 @@ impl Referred {
 /// The texts of the files `README*.md` in a folder.
 fn pages(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let is_page = |name: &str| name.starts_with("README") && name.ends_with(".md");
+    let is_page = |path: &PathBuf| {
+        let name = path.file_stem().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.starts_with("README"))
+            && path.extension().is_some_and(|ending| ending == "md")
+    };
     entries
-        .filter(|entry| entry.file_name().to_str().is_some_and(is_page))
-        .filter_map(|entry| fs::read(entry.path()).ok())
+        .map(|entry| entry.path())
+        .filter(is_page)
+        .filter_map(|page| fs::read(page).ok())
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
         .collect()
 }

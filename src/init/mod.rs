@@ -77,6 +77,12 @@ pub struct Found {
 }
 
 impl Found {
+    /// The programs that its servers need.
+    pub fn programs(&self) -> BTreeSet<&str> {
+        let all = self.servers.iter().flat_map(|server| &server.requires);
+        all.map(String::as_str).collect()
+    }
+
     /// The languages of its servers.
     pub fn languages(&self) -> BTreeSet<Language> {
         self.servers

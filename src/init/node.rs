@@ -15,13 +15,14 @@ pub(super) fn servers(root: &Path, folder: &Path) -> Vec<Server> {
     let here = root.join(folder);
     let package =
         read(&here.join("package.json")).and_then(|text| serde_json::from_str::<Value>(&text).ok());
+    let workspace = workspace(root, folder);
     package
-        .and_then(|package| server(&here, folder, &package))
+        .and_then(|package| server(&here, folder, &package, &workspace))
         .into_iter()
         .collect()
 }
 
-fn server(here: &Path, folder: &Path, package: &Value) -> Option<Server> {
+fn server(here: &Path, folder: &Path, package: &Value, workspace: &str) -> Option<Server> {
     let sources = folder::sources(here, &["js", "mjs", "cjs", "ts", "mts"], "package.json");
     let scripts = package.get("scripts");
     let script = |name: &str| Some((name.to_owned(), scripts?.get(name)?.as_str()?.to_owned()));
@@ -54,7 +55,7 @@ fn server(here: &Path, folder: &Path, package: &Value) -> Option<Server> {
         server.seen = format!("{file}, main: {main}");
         server.command = format!("node {}", shell_words::quote(&main));
     }
-    build(here, package, &mut server);
+    build(here, workspace, package, &mut server);
     Some(server)
 }
 
@@ -114,8 +115,21 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
+/// The way up to the workspace that a package belongs to, as `../../`; empty where it stands alone.
+fn workspace(root: &Path, folder: &Path) -> String {
+    let is_one = |above: &Path| {
+        let above = root.join(above);
+        let package = read(&above.join("package.json"))
+            .and_then(|text| serde_json::from_str::<Value>(&text).ok());
+        package.is_some_and(|package| package.get("workspaces").is_some())
+            || above.join("pnpm-workspace.yaml").is_file()
+    };
+    let ups = folder.ancestors().skip(1).position(is_one);
+    ups.map_or_else(String::new, |ups| "../".repeat(ups + 1))
+}
+
 /// What installs packages and builds, where there is anything to install or build.
-fn build(here: &Path, package: &Value, server: &mut Server) {
+fn build(here: &Path, workspace: &str, package: &Value, server: &mut Server) {
     let some = |key: &str| {
         package
             .get(key)
@@ -142,7 +156,9 @@ fn build(here: &Path, package: &Value, server: &mut Server) {
             "yarn run build",
         ),
     ];
-    let found = managers.iter().find(|(lock, ..)| here.join(lock).is_file());
+    let found = managers
+        .iter()
+        .find(|(lock, ..)| here.join(workspace).join(lock).is_file());
     let (lock, program, install, make) = found.unwrap_or(&(
         "",
         "npm",
@@ -155,10 +171,9 @@ fn build(here: &Path, package: &Value, server: &mut Server) {
     if builds {
         server.build.push((*make).to_owned());
     } else if !server.build.is_empty() {
-        let files = ["package.json", lock]
-            .into_iter()
-            .filter(|file| !file.is_empty());
-        server.build_inputs = files.map(str::to_owned).collect();
+        server.build_inputs = vec!["package.json".to_owned()];
+        let lock = (!lock.is_empty()).then(|| format!("{workspace}{lock}"));
+        server.build_inputs.extend(lock);
     }
     if !server.build.is_empty() && !server.requires.iter().any(|one| one == program) {
         server.requires.push((*program).to_owned());

@@ -115,7 +115,7 @@ pub(super) fn docker(root: &Path, folder: &Path) -> Option<String> {
         let word = line.split_whitespace().next().unwrap_or_default();
         word.eq_ignore_ascii_case("CMD") || word.eq_ignore_ascii_case("ENTRYPOINT")
     };
-    let last = text.lines().map(str::trim).filter(starts).next_back()?;
+    let last = text.lines().map(str::trim).rfind(starts)?;
     Some(format!(
         "the Dockerfile of {} ends with {last}",
         shown(folder)

@@ -70,9 +70,10 @@ pub(super) fn servers(root: &Path, folder: &Path) -> Vec<Server> {
             build_inputs: Vec::new(),
             command: format!("target/release/{program}"),
             env: Vec::new(),
-            port: match leans_on(&manifest, "rocket") {
-                true => clue::Port::Variable("ROCKET_PORT".to_owned()),
-                false => clue::port(&sources),
+            port: if leans_on(&manifest, "rocket") {
+                clue::Port::Variable("ROCKET_PORT".to_owned())
+            } else {
+                clue::port(&sources)
             },
             seen: format!("{}, the program {program}", place(folder)),
             notes: Vec::new(),

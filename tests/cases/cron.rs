@@ -4,6 +4,7 @@
 use crate::kit::{PATIENCE, until};
 use hotlap::record::{End, Run};
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -133,14 +134,10 @@ impl Repo {
         all
     }
 
-    fn record(&self, run: &Path) -> Run {
-        serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap()
-    }
-
     /// Makes the record of the newest run say something else.
     fn pretend(&self, change: impl FnOnce(&mut Run)) {
         let newest = self.runs().pop().unwrap();
-        let mut run = self.record(&newest);
+        let mut run = record(&newest);
         change(&mut run);
         fs::write(newest.join("run.json"), serde_json::to_vec(&run).unwrap()).unwrap();
     }
@@ -155,10 +152,15 @@ impl Repo {
             .arg(&copy)
             .status();
         assert!(copied.unwrap().success());
-        let mut run = self.record(&newest);
+        let mut run = record(&newest);
         run.id = hotlap::ids::RunId(name.to_owned());
         fs::write(copy.join("run.json"), serde_json::to_vec(&run).unwrap()).unwrap();
     }
+}
+
+/// What a run's folder says of it.
+fn record(run: &Path) -> Run {
+    serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap()
 }
 
 /// The name of a run's folder.
@@ -174,6 +176,9 @@ fn night(duration: &str, trials: u32) -> String {
          [loads.steady]\npath = '/'\nconnections = 2\nduration = '{duration}'\n"
     )
 }
+
+/// What is done to a record.
+type Change<'c> = &'c dyn Fn(&mut Run);
 
 /// What a night's run said.
 struct Night {
@@ -401,20 +406,20 @@ fn another_machine_or_version_is_a_change() {
         run.sessions[0].host = Some(run.host.clone());
     };
     let cells = |run: &mut Run| run.spec.cells[0].id = hotlap::ids::CellId("x@y#0".into());
-    let changes: [(&str, &dyn Fn(&mut Run)); 6] = [
+    let changes: [(&str, Change<'_>); 6] = [
         ("the machine has changed", &machine),
         ("hotlap has changed", &|run| {
-            run.sessions[0].hotlap = "0.0.1".into()
+            run.sessions[0].hotlap = "0.0.1".into();
         }),
         ("the cells have changed", &cells),
         ("did not come to its end (1 of 1 trials)", &|run| {
-            run.end = None
+            run.end = None;
         }),
         ("did not come to its end", &|run| {
-            run.end = Some(End::Aborted)
+            run.end = Some(End::Aborted);
         }),
         ("files of the repository have changed", &|run| {
-            run.sessions[0].sources = None
+            run.sessions[0].sources = None;
         }),
     ];
     for (said, change) in changes {
@@ -477,6 +482,9 @@ fn after_a_power_cut_a_night_goes_on_or_starts_anew() {
     cut(2);
     let first = repo.runs().pop().unwrap();
     let kept = fs::read_to_string(first.join("trials.jsonl")).unwrap();
+    // The power may go while a line is written.
+    let torn = format!("{kept}{{\"trial\":{{\"ce");
+    fs::write(first.join("trials.jsonl"), torn).unwrap();
     // Goes on: the same run, the same trials, and those that were missing.
     let night = repo
         .run(&["--if-changed", "--or-resume", "--budget", "1h"])
@@ -486,11 +494,11 @@ fn after_a_power_cut_a_night_goes_on_or_starts_anew() {
         "{}",
         night.stderr
     );
-    assert_eq!(repo.runs(), [first.clone()]);
+    assert_eq!(repo.runs(), std::slice::from_ref(&first));
     let all = fs::read_to_string(first.join("trials.jsonl")).unwrap();
     let whole = &kept[..=kept.rfind('\n').unwrap()];
     assert!(all.starts_with(whole), "nothing that was measured is lost");
-    assert_eq!(repo.record(&first).sessions.len(), 2);
+    assert_eq!(record(&first).sessions.len(), 2);
     repo.run(&["--if-changed", "--or-resume"]).did_nothing();
 
     // Starts anew, and leaves what the cut one has.
@@ -633,4 +641,66 @@ fn nothing_is_thinned_while_a_run_is_under_way() {
     assert_eq!(repo.runs(), before);
     crate::kit::signal(runner.id(), "INT");
     runner.wait().unwrap();
+}
+
+#[test]
+fn at_a_terminal_it_is_asked_before_runs_go() {
+    let repo = Repo::new("100ms", 1);
+    repo.run(&[]).exits(0);
+    for day in 1..=2 {
+        repo.another(&format!("2020-01-0{day}T000000Z"));
+    }
+    let answer = |answer: &str| {
+        let line = format!("{} clean --keep 1", env!("CARGO_BIN_EXE_hotlap"));
+        let mut terminal = Command::new("script")
+            .args(["--quiet", "--return", "--command", &line, "/dev/null"])
+            .current_dir(repo.path())
+            .env("HOTLAP_LOCK_DIR", repo.path().join("locks"))
+            .env("TERM", "dumb")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut typed = terminal.stdin.take().unwrap();
+        typed.write_all(answer.as_bytes()).unwrap();
+        let output = terminal.wait_with_output().unwrap();
+        drop(typed);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{said}");
+        assert!(
+            said.contains("take 2 old runs (") && said.contains("2020-01-01T000000Z"),
+            "{said}"
+        );
+        repo.runs().len()
+    };
+    assert_eq!(answer("\n"), 3);
+    assert_eq!(answer("n\n"), 3);
+    assert_eq!(answer("y\n"), 1);
+}
+
+#[test]
+fn a_night_of_several_suites_is_summed_up() {
+    let repo = Repo::new("100ms", 1);
+    repo.file(
+        "suites/other.toml",
+        &night("100ms", 1).replace("hotlap serve", "no-such-program"),
+    );
+    let suites = repo.path().join("suites").display().to_string();
+    let night = Night::of(repo.command(&["run", &suites]).output().unwrap()).exits(1);
+    assert_eq!(
+        night.last_line(),
+        "2 suites; not well: other (a trial failed or is invalid)",
+        "{}",
+        night.stderr
+    );
+    // Only what did not go well is measured again.
+    let night = Night::of(
+        repo.command(&["run", &suites, "--if-changed"])
+            .output()
+            .unwrap(),
+    );
+    night
+        .exits(1)
+        .says("night: nothing has changed since the run")
+        .says("other: of the last run");
 }

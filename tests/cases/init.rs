@@ -230,6 +230,27 @@ fn packages_of_express_and_fastify_are_installed_as_their_lock_has_them() {
         "{suite}"
     );
 
+    // Packages of a workspace have its lock.
+    let project = Project::new()
+        .file(
+            "package.json",
+            r#"{"name": "root", "workspaces": ["services/*"]}"#,
+        )
+        .file("package-lock.json", "{}")
+        .file(
+            "services/web/package.json",
+            r#"{"name": "web", "scripts": {"start": "node ."}, "dependencies": {"koa": "^3"}}"#,
+        );
+    project.well(&["init"]);
+    has(
+        &project.suite(),
+        "servers.web",
+        &[
+            "build = [\"npm ci\"]",
+            "build_inputs = [\"package.json\", \"../../package-lock.json\"]",
+        ],
+    );
+
     // A library is no server.
     let project = Project::new()
         .file("package.json", r#"{"name": "lib", "main": "index.js"}"#)
