@@ -49,4 +49,6 @@ pub mod publish;
 
 pub mod serve;
 
+pub mod init;
+
 pub mod cli;

@@ -59,6 +59,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
     ("publish", &["report", "store"]),
     ("serve", &["http", "units"]),
+    ("init", &[]),
 ];
 
 /// The room that may use every other.
@@ -245,8 +246,9 @@ fn pure_rooms_do_no_input_or_output() {
     }
 }
 
-/// Files that may ask what time it is: for the name of a run, and for when something began, to be read by people.
+/// Files that may ask what time it is: for the name of a run, for when something began, and for a line of a log, to be read by people.
 const MAY_KNOW_THE_DATE: &[&str] = &[
+    "cli/progress.rs",
     "cli/run.rs",
     "run/ceiling.rs",
     "run/runner.rs",

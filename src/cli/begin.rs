@@ -15,18 +15,18 @@ use crate::spec::Spec;
 use crate::store::RunFolder;
 use crate::units::{show_duration, write_duration};
 use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The folder of a run that begins, when everything that can stand in its way has been looked at.
+/// The folder of a run that begins, with what programs said of their `versions`, when everything that can stand in its way has been looked at.
 pub(super) fn begin(
     arguments: &RunArgs,
-    planned: &mut Planned,
+    planned: &Planned,
     out: &Path,
-    scratch: &Path,
     session: Session,
+    versions: BTreeMap<String, String>,
     baseline: Option<&Baseline>,
 ) -> Result<RunFolder, Exit> {
-    let versions = requirements::apply(&mut planned.spec, &planned.read.suite.folder, scratch)?;
     requirements::refuse_skips(&planned.spec, arguments.strict)?;
     refuse_budget(&planned.spec)?;
     for note in not_applied(&planned.spec.run) {

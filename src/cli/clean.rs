@@ -1,20 +1,21 @@
 //! `hotlap clean`: ends what earlier runs left alive because their guards were
 //! killed. Only processes that a guard wrote down, with pid, start time and the
 //! boot that they belong to, are ended. Checkouts of revisions that nobody uses go too. With `--caches` it empties the folder of
-//! runtimes and builds, but for what a run uses.
+//! runtimes and builds, but for what a run uses. With `--keep` old runs go (`thin`).
 
 use super::exit::Exit;
 use super::revisions;
 use super::terminal::{say_error, say_line};
+use super::thin::{Thinning, thin};
 use crate::process::{end_leftover, leftovers};
 use crate::run::{abandoned, sweep};
 use crate::server::cache::Cache;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// End what earlier runs left alive because their guards were killed; with --caches empty the cache too
+/// End what earlier runs left alive because their guards were killed; with --caches empty the cache, with --keep thin old runs
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  hotlap clean --dry-run")]
+#[command(after_help = "Examples:\n  hotlap clean --dry-run\n  hotlap clean --keep 30")]
 pub(super) struct CleanArgs {
     /// The folder of reports
     #[arg(long, value_name = "DIR", default_value = "reports")]
@@ -25,6 +26,13 @@ pub(super) struct CleanArgs {
     /// Take the runtimes and builds away that are kept for later runs
     #[arg(long)]
     caches: bool,
+    /// Take old runs away with their logs, but for the newest N of each suite and profile; on a terminal it asks. The
+    /// newest complete run, runs that a README page or a kept run's baseline names, history.csv and what is committed stay
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    keep: Option<u32>,
+    /// Take them away without asking
+    #[arg(long, requires = "keep")]
+    yes: bool,
 }
 
 pub(super) fn main(arguments: &CleanArgs) -> Exit {
@@ -82,7 +90,19 @@ pub(super) fn main(arguments: &CleanArgs) -> Exit {
     if arguments.caches {
         failed |= !empty(&Cache::find(), arguments.dry_run);
     }
-    if failed { Exit::Machine } else { Exit::Fine }
+    let thinned = arguments.keep.map_or(Ok(()), |keep| {
+        thin(&Thinning {
+            out: &arguments.out,
+            keep: keep as usize,
+            yes: arguments.yes,
+            dry_run: arguments.dry_run,
+        })
+    });
+    match thinned {
+        Err(exit) => exit,
+        Ok(()) if failed => Exit::Machine,
+        Ok(()) => Exit::Fine,
+    }
 }
 
 /// Takes the checkouts of revisions away that runs left whose keepers were killed too, and makes the repository around

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 /// How a command ended, as its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
-    /// All ran and all is valid, skipped cells aside.
+    /// All ran and all is valid, skipped cells aside; or nothing had changed, and nothing was to be done.
     Fine = 0,
     /// A trial failed or is invalid; the reports are written all the same.
     TrialFailed = 1,
@@ -25,7 +25,7 @@ pub enum Exit {
 /// The list as `--help` shows it.
 pub(super) const HELP: &str = "\
 Exit codes:
-  0    all ran, all valid, skipped cells aside
+  0    all ran, all valid, skipped cells aside; or, with --if-changed, nothing had changed
   1    a trial failed or is invalid; the reports are written all the same
   2    bad suite or bad command line, or --strict and a warning; nothing was started
   3    with --gate: a gate fell, or could not be judged (a trial of its cell failed, say); goes before 1

@@ -4,6 +4,7 @@
 
 mod baseline;
 mod begin;
+mod changed;
 mod check;
 mod clean;
 mod compare;
@@ -12,6 +13,7 @@ mod exit;
 mod explain;
 mod gates;
 mod history;
+mod init;
 mod list;
 mod load;
 mod log;
@@ -24,6 +26,7 @@ mod revisions;
 mod run;
 mod schema;
 mod scratch;
+mod sentence;
 mod serve;
 mod signals;
 mod splice;
@@ -31,6 +34,7 @@ mod standing;
 mod suites;
 mod templates;
 mod terminal;
+mod thin;
 
 pub use exit::Exit;
 
@@ -54,6 +58,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Init(init::InitArgs),
     Run(run::RunArgs),
     Plan(plan::PlanArgs),
     Check(check::CheckArgs),
@@ -82,6 +87,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     cli.color.apply();
     let exit = match cli.command {
+        Command::Init(arguments) => init::main(&arguments),
         Command::Run(arguments) => run::main(&arguments),
         Command::Plan(arguments) => plan::main(&arguments),
         Command::Check(arguments) => check::main(&arguments),

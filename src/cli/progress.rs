@@ -1,5 +1,5 @@
 //! What people and programs see of a run while it runs. Three listeners of the
-//! same events: a live line with a bar on a terminal, a plain line a trial
+//! same events: a live line with a bar on a terminal, a plain line a trial with its time
 //! elsewhere, and JSON lines for programs.
 
 use super::suites::counted;
@@ -53,10 +53,15 @@ impl Listener {
         for line in lines(event) {
             match &self.display {
                 Some(display) => display.above(&line),
-                None => say_line(&line),
+                None => say_line(&format!("{}  {line}", now_in_utc())),
             }
         }
     }
+}
+
+/// When a line of a log was written, in UTC, so that it is the same everywhere and no hour comes twice.
+fn now_in_utc() -> jiff::fmt::strtime::Display<'static> {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ")
 }
 
 /// An event as lines of a log.

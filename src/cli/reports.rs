@@ -5,6 +5,7 @@ use super::exit::Exit;
 use super::splice::Splice;
 use super::standing;
 use super::terminal::{say, say_error, say_warning};
+use crate::ids::CellId;
 use crate::publish::{Pages, Published, places, publish};
 use crate::record::{Baseline, End, Outcome, Trial};
 use crate::report::{
@@ -20,6 +21,14 @@ pub(super) struct Written {
     pub(super) report: PathBuf,
     /// Trials that failed or are invalid.
     pub(super) bad_trials: usize,
+    /// The names of their cells, each once, in file order.
+    pub(super) bad_cells: Vec<String>,
+    /// Trials with a record, and those of the plan.
+    pub(super) trials: (usize, usize),
+    /// Cells that could not run here.
+    pub(super) skipped: usize,
+    /// The profile; none is the default.
+    pub(super) profile: Option<String>,
     /// What became of the suite's gates.
     pub(super) gates: GateLines,
 }
@@ -99,12 +108,31 @@ impl Made<'_> {
             report = self.folder.join(&own.file_name);
             save(&report, &own.bytes)?;
         }
+        Ok(self.written(report))
+    }
+
+    fn written(&self, report: PathBuf) -> Written {
+        let Stored { run, trials, .. } = self.stored;
         let bad = |trial: &&Trial| !matches!(trial.outcome, Outcome::Valid);
-        Ok(Written {
+        let bad: Vec<&CellId> = trials
+            .iter()
+            .filter(bad)
+            .map(|trial| &trial.trial.cell)
+            .collect();
+        let cells = run.spec.cells.iter();
+        Written {
             report,
             gates: GateLines::of(self.reporter.input()),
-            bad_trials: self.stored.trials.iter().filter(bad).count(),
-        })
+            bad_trials: bad.len(),
+            bad_cells: cells
+                .clone()
+                .filter(|cell| bad.contains(&&cell.id))
+                .map(|cell| cell.id.names().to_owned())
+                .collect(),
+            trials: (trials.len(), run.plan.len()),
+            skipped: cells.filter(|cell| cell.skip.is_some()).count(),
+            profile: run.spec.profile.clone(),
+        }
     }
 
     /// The report of somebody's template; none where it fails in spite of having been checked.

@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Puts a question to git, in a folder where it may print.
-fn ask<T>(question: impl AsyncFnOnce(&Path, &GuardProgram) -> T) -> Result<T, String> {
+pub(super) fn ask<T>(question: impl AsyncFnOnce(&Path, &GuardProgram) -> T) -> Result<T, String> {
     let cannot = |error: std::io::Error| format!("git cannot be asked: {error}");
     let scratch = tempfile::tempdir().map_err(cannot)?;
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -3,14 +3,16 @@
 
 use super::baseline::{Whose, older};
 use super::begin::{begin, narrowing, resume, warn_of_leftovers};
+use super::changed::{self, New, Todo};
 use super::doctor::OTHER_DESCRIPTORS;
 use super::exit::Exit;
 use super::gates;
 use super::progress::Listener;
-use super::reports;
+use super::reports::{self, Written};
 use super::requirements;
 use super::revisions;
 use super::scratch::Scratch;
+use super::sentence::{self, Fate};
 use super::signals;
 use super::splice::Splice;
 use super::suites::{self, Mistakes, Planned, Selection, counted};
@@ -19,11 +21,12 @@ use super::terminal::{is_interactive, say_error, say_line, say_warning};
 use crate::host;
 use crate::process::GuardProgram;
 use crate::record::{Baseline, End, Session};
-use crate::report::Template;
+use crate::report::{GateLines, Options, Template};
 use crate::run::{self, Cancel, Job, RunError};
 use crate::spec::Spec;
-use crate::store::{self, Lock, RunState, StoreError};
+use crate::store::{self, Lock, RunState, StoreError, Stored};
 use clap::{Args, ValueEnum};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tokio::signal::unix::SignalKind;
 
@@ -35,6 +38,7 @@ Examples:
   hotlap run suites/node-http.toml --profile quick --only compression=gzip
   hotlap run suites/api.toml --compare-with origin/main
   hotlap run suites/quickstart.toml --resume
+  hotlap run suites --budget 6h --if-changed --or-resume
   hotlap run suites/quickstart.toml --baseline latest
   hotlap run suites/quickstart.toml --gate")]
 pub(super) struct RunArgs {
@@ -49,6 +53,14 @@ pub(super) struct RunArgs {
     /// Go on with an unfinished run (the profile's newest, or this one) by its stored plan
     #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "latest", conflicts_with_all = ["baseline", "only", "skip", "repetitions", "generator", "budget", "seed", "compare_with"])]
     resume: Option<String>,
+    /// Do nothing, and say so, where the last run of this suite and profile came to its end with valid trials alone and
+    /// nothing has changed since: the suite, the repository's files (those not committed too), machine, hotlap
+    #[arg(long, conflicts_with = "resume")]
+    pub(super) if_changed: bool,
+    /// Go on with the last run of this suite and profile where it is unfinished and nothing has changed since it began,
+    /// else begin
+    #[arg(long, conflicts_with = "resume")]
+    pub(super) or_resume: bool,
     /// Compare with this run in the report: its folder, its id, a file, or `latest`, the newest
     /// complete one of the suite and profile
     #[arg(long, value_name = "RUN")]
@@ -126,15 +138,22 @@ fn run_all(arguments: &RunArgs) -> Result<Exit, Exit> {
         cancel,
     };
     let mut worst = Exit::Fine;
+    let mut exits = Vec::new();
     for work in &mut works {
         // What an earlier suite has shown is not lost to a later one that cannot run.
         worst = match session.one(work) {
-            Ok(exit) => worst.max(exit),
+            Ok(exit) => {
+                exits.push((work.suite.clone(), exit));
+                worst.max(exit)
+            }
             Err(exit) => return Err(worst.max(exit)),
         };
         if session.cancel.is_cancelled() {
             return Ok(Exit::Interrupted);
         }
+    }
+    if exits.len() > 1 && !arguments.quiet {
+        say_line(&sentence::of_all(&exits));
     }
     Ok(worst)
 }
@@ -385,25 +404,56 @@ impl Sessions<'_> {
         let revision = self
             .runtime
             .block_on(run::revision(&folder, scratch.path(), &program));
+        let sources = self.runtime.block_on(run::sources(
+            work.spec(),
+            &folder,
+            &work.out,
+            scratch.path(),
+            &program,
+        ));
         let session = Session {
             started: jiff::Timestamp::now()
                 .strftime("%Y-%m-%dT%H:%M:%SZ")
                 .to_string(),
             hotlap: env!("CARGO_PKG_VERSION").to_owned(),
             revision,
+            sources: sources.as_ref().ok().cloned(),
             load_average: host::load_average(),
             host: Some(host::fingerprint()),
             notes: Vec::new(),
         };
         warn_of_leftovers(&work.out);
-        let mut records = match &mut work.task {
+        let mut versions = BTreeMap::new();
+        if let Task::Begin(planned, _) = &mut work.task {
+            versions = requirements::apply(&mut planned.spec, &folder, scratch.path())?;
+            let todo = changed::todo(
+                self.arguments,
+                &New {
+                    planned,
+                    out: &work.out,
+                    narrowed: &narrowing(self.arguments, &planned.spec),
+                    session: &session,
+                    unknown: sources.as_ref().err().map(String::as_str),
+                    versions: &versions,
+                },
+            );
+            match todo {
+                Todo::Nothing(run, stored) => return self.nothing(&run, &stored),
+                Todo::GoOn(run) => work.task = Task::GoOn(run, Box::new(planned.spec.clone())),
+                Todo::Begin(Some(why)) if !self.arguments.quiet => {
+                    say_line(&format!("{}: {why}, so it is run", work.suite));
+                }
+                Todo::Begin(_) => {}
+            }
+        }
+        let mut records = match &work.task {
             Task::Begin(planned, baseline) => begin(
                 self.arguments,
                 planned,
                 &work.out,
-                scratch.path(),
                 session,
-                baseline.as_ref().map(|baseline| &**baseline),
+                versions,
+                baseline.as_deref(),
             )?,
             Task::GoOn(run, spec) => {
                 requirements::refuse_lost_generators(spec, &folder, scratch.path())?;
@@ -430,32 +480,52 @@ impl Sessions<'_> {
         drop(listener);
         let path = records.path().to_owned();
         drop(records);
-        self.report(ended, &path, &work.out)
+        self.report(ended, &path, work)
+    }
+
+    /// Says that nothing was to be done, and what became of the gates of the run that stands.
+    fn nothing(&self, run: &Path, stored: &Stored) -> Result<Exit, Exit> {
+        let gates = if self.arguments.gate {
+            reports::make(stored, None, &Options::default())?.gates
+        } else {
+            GateLines::default()
+        };
+        let exit = gates::tell(&gates, self.arguments.gate, self.arguments.quiet);
+        let spec = &stored.run.spec;
+        say_line(&format!(
+            "{}: nothing has changed since the run {}, so it was not run again; report: {}",
+            sentence::name(&spec.suite, spec.profile.as_deref()),
+            stored.run.id,
+            sentence::place(&run.join("report.md"))
+        ));
+        Ok(exit)
     }
 
     /// Writes the reports of what there is; the exit code says how it went.
-    fn report(&self, ended: Result<End, RunError>, run: &Path, out: &Path) -> Result<Exit, Exit> {
+    fn report(&self, ended: Result<End, RunError>, run: &Path, work: &Work) -> Result<Exit, Exit> {
+        let out = &work.out;
         let end = match ended {
             Ok(end) => end,
             Err(error) => {
                 say_error(&error.to_string());
                 // What is on disk is whole, and worth a report where there is space for one.
-                let _ = reports::write(run, out, self.template.as_ref(), self.into.as_ref());
+                let into = self.into.as_ref();
+                if let Ok(written) = reports::write(run, out, self.template.as_ref(), into) {
+                    self.sum_up(&work.suite, None, &written);
+                }
                 return Err(Exit::Machine);
             }
         };
         let (template, into) = (self.template.as_ref(), self.into.as_ref());
         let written = reports::write(run, out, template, into).inspect_err(|_| {
             say_line(&format!(
-                "every trial is kept; when this is mended, `hotlap report {}` makes the reports",
-                run.display()
+                "{}: every trial is kept; when this is mended, `hotlap report {}` makes the reports",
+                work.suite,
+                sentence::place(run)
             ));
         })?;
-        say_line(&format!("report: {}", written.report.display()));
-        if end == End::Interrupted {
-            say_line("interrupted; what was measured is kept, and `--resume` goes on");
-        }
         let gates = gates::tell(&written.gates, self.arguments.gate, self.arguments.quiet);
+        self.sum_up(&work.suite, Some(end), &written);
         let trials = match end {
             End::Interrupted => Exit::Interrupted,
             End::Aborted => Exit::TrialFailed,
@@ -463,5 +533,22 @@ impl Sessions<'_> {
             End::Complete => Exit::Fine,
         };
         Ok(trials.max(gates))
+    }
+
+    /// The last line of a run.
+    fn sum_up(&self, suite: &str, end: Option<End>, written: &Written) {
+        let fate = Fate {
+            suite,
+            profile: written.profile.as_deref(),
+            end,
+            done: written.trials.0,
+            planned: written.trials.1,
+            bad_trials: written.bad_trials,
+            bad_cells: &written.bad_cells,
+            skipped: written.skipped,
+            gates: self.arguments.gate.then_some(&written.gates),
+            report: &written.report,
+        };
+        say_line(&fate.sentence());
     }
 }

@@ -121,6 +121,10 @@ pub struct Session {
     pub hotlap: String,
     /// Revision of the suite's repository, `-dirty` where it had changes.
     pub revision: Option<String>,
+    /// SHA-256 of what it measured, hexadecimal: the commit that lies in the repository of the suite and of its
+    /// servers, with what has changed there since, but for the reports. None where it could not be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sources: Option<String>,
     /// Load average over one minute when it began.
     pub load_average: Option<f64>,
     /// The machine, as it was then.

@@ -3,7 +3,7 @@
 //! load generators that are looked for then; `rounds` says which trial is next;
 //! `runner` takes the trials and keeps each on disk before the next; `observe` is what can be seen of
 //! a server before its load, `loading` a load at work; `beyond` is what this
-//! version cannot carry out, `repository` is what git tells of revisions, `checkout` those that cells are made from;
+//! version cannot carry out, `repository` is what git tells of revisions, `checkout` those that cells are made from, `sources` the hash of what is measured;
 //! `ceiling` is what the generator itself can do here, `surroundings` what the machine did beside a load, `event` what happened, for whoever listens.
 
 mod beyond;
@@ -18,6 +18,7 @@ mod repository;
 mod rounds;
 mod runner;
 mod search;
+mod sources;
 mod surroundings;
 mod tools;
 mod trial;
@@ -29,3 +30,4 @@ pub use checkout::{abandoned, sweep};
 pub use event::{Event, Live};
 pub use repository::{Kind, Repository, asked, revision};
 pub use runner::{Job, RunError, run};
+pub use sources::sources;

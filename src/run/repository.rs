@@ -3,6 +3,7 @@
 
 use crate::process::{CommandError, GuardProgram, Launch, command};
 use crate::spec::{DIRTY, Fill, Text};
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
@@ -179,6 +180,20 @@ impl Repository {
         // Once for what was built there, once for a checkout that was cut off and is still locked.
         let words = ["worktree", "remove", "--force", "--force", &tree];
         self.git.run(&words, MOVED_WITHIN).await.map(|_| ())
+    }
+
+    /// What git answers to a question, asked at the top.
+    pub(super) async fn ask(&self, words: &[&str]) -> Result<String, String> {
+        self.git.run(words, ASKED_WITHIN).await
+    }
+
+    /// The files below a folder, whose real path this is, that git has.
+    pub async fn tracked(&self, folder: &Path) -> Result<BTreeSet<PathBuf>, String> {
+        let below = folder.display().to_string();
+        let words = ["--literal-pathspecs", "ls-files", "-z", "--", &below];
+        let files = self.ask(&words).await?;
+        let files = files.split_terminator('\0');
+        Ok(files.map(|file| self.top.join(file)).collect())
     }
 
     /// The checkouts of runs that were killed, whose folders are gone and that the repository still knows.

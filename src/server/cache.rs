@@ -6,11 +6,15 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Between two looks at a lock that another run holds.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// So many folders of others may have the name of ours.
+const MOST_FOREIGN: u32 = 100;
 
 /// The cache of this user.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,8 +42,8 @@ pub(super) enum Held {
 }
 
 impl Cache {
-    /// Where the environment says: `HOTLAP_CACHE_DIR`, else `hotlap` in `XDG_CACHE_HOME` or in `~/.cache`. Without a home,
-    /// as under some cron, in `/var/tmp`.
+    /// Where the environment says: `HOTLAP_CACHE_DIR`, else `hotlap` in `XDG_CACHE_HOME` or in `~/.cache`. Without a home
+    /// that is there, as under some cron, `/var/tmp/hotlap-UID`.
     pub fn find() -> Self {
         let folder = |name: &str| {
             let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
@@ -47,10 +51,12 @@ impl Cache {
         };
         let root = folder("HOTLAP_CACHE_DIR")
             .or_else(|| Some(folder("XDG_CACHE_HOME")?.join("hotlap")))
-            .or_else(|| Some(folder("HOME")?.join(".cache/hotlap")));
-        let user = rustix::process::getuid().as_raw();
+            .or_else(|| {
+                let home = folder("HOME").filter(|home| home.is_dir())?;
+                Some(home.join(".cache/hotlap"))
+            });
         Self {
-            root: root.unwrap_or_else(|| PathBuf::from(format!("/var/tmp/hotlap-{user}"))),
+            root: root.unwrap_or_else(|| own_folder(Path::new("/var/tmp"))),
         }
     }
 
@@ -227,9 +233,48 @@ pub(super) fn hash(text: &[u8]) -> String {
         .concat()
 }
 
+/// A folder in one that everybody may write to, which nobody else can write to: programs of the cache are run. One of
+/// that name that is somebody else's is passed over.
+fn own_folder(parent: &Path) -> PathBuf {
+    let user = rustix::process::geteuid().as_raw();
+    let name = |number: u32| match number {
+        0 => parent.join(format!("hotlap-{user}")),
+        _ => parent.join(format!("hotlap-{user}.{number}")),
+    };
+    (0..MOST_FOREIGN)
+        .map(name)
+        .find(|path| {
+            let made = fs::DirBuilder::new().mode(0o700).create(path);
+            made.is_ok()
+                || fs::symlink_metadata(path).is_ok_and(|found| {
+                    found.is_dir() && found.uid() == user && found.mode() & 0o022 == 0
+                })
+        })
+        // Nobody can make a folder here; whoever wants to keep something says so.
+        .unwrap_or_else(|| name(0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cache_that_others_could_fill_is_passed_over() {
+        let parent = tempfile::tempdir().unwrap();
+        let first = own_folder(parent.path());
+        assert_eq!(fs::metadata(&first).unwrap().mode() & 0o777, 0o700);
+        assert_eq!(own_folder(parent.path()), first);
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+        fs::set_permissions(&first, open).unwrap();
+        let second = own_folder(parent.path());
+        assert_ne!(second, first);
+        fs::remove_dir(&second).unwrap();
+        std::os::unix::fs::symlink(&first, &second).unwrap();
+        assert!(
+            own_folder(parent.path())
+                .ends_with(format!("hotlap-{}.2", rustix::process::geteuid().as_raw()))
+        );
+    }
 
     #[test]
     fn a_finding_holds_for_what_it_was_found_of() {

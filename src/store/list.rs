@@ -120,6 +120,21 @@ pub fn newest(
     Ok(found)
 }
 
+/// The newest run of this suite and profile that was narrowed in just this way, however far it came; one that cannot be
+/// read may be of any.
+pub fn last(
+    out: &Path,
+    suite: &str,
+    profile: Option<&str>,
+    narrowed: &[String],
+) -> Result<Option<RunSummary>, StoreError> {
+    let found = of_suite(out, suite)?.into_iter().rfind(|run| {
+        matches!(run.state, RunState::Unreadable(_))
+            || run.profile.as_deref() == profile && run.selection == narrowed
+    });
+    Ok(found)
+}
+
 /// The newest run of this suite and profile that `--resume` may go on with.
 pub fn unfinished(
     out: &Path,

@@ -339,7 +339,7 @@ fn quiet_says_where_the_report_is_and_plain_says_a_line_a_trial() {
     let outcome = suite().argument("--quiet").run().exits(0);
     let lines: Vec<&str> = outcome.stderr.lines().collect();
     assert!(
-        lines.len() == 1 && lines[0].starts_with("report: "),
+        lines.len() == 1 && lines[0].starts_with("case: all 2 trials are valid; report: "),
         "{lines:?}"
     );
     assert_eq!(outcome.stdout, "");
@@ -351,7 +351,7 @@ fn quiet_says_where_the_report_is_and_plain_says_a_line_a_trial() {
     let trials = outcome
         .stderr
         .lines()
-        .filter(|line| line.starts_with('['))
+        .filter(|line| line.contains("  ["))
         .count();
     assert_eq!(trials, 2, "{}", outcome.stderr);
     assert_eq!(outcome.stdout, "");

@@ -208,7 +208,7 @@ fn builds_that_differ_in_one_folder_have_a_copy_each() {
     // Sources that are no input of the build are run from the copy too.
     fs::write(app.join("page"), "another").unwrap();
     let said = run(&["changed"]);
-    assert_eq!(said.matches("\nbuild: ").count(), 2, "{said}");
+    assert_eq!(said.matches("Z  build: ").count(), 2, "{said}");
     assert!(!app.join("mode").exists());
     // Alone it is built in place, where the last build lies, whichever that was.
     for (out, only, word) in [
@@ -218,7 +218,7 @@ fn builds_that_differ_in_one_folder_have_a_copy_each() {
         ("fast-again", "mode=fast", "build: "),
     ] {
         let said = run(&[out, "--only", only]);
-        assert!(said.contains(&format!("\n{word}")), "{out}: {said}");
+        assert!(said.contains(&format!("Z  {word}")), "{out}: {said}");
     }
 }
 

@@ -22,6 +22,7 @@ fn reports(records: &Records) -> Vec<Output> {
         trials: &records.trials,
         readings: &records.readings,
         baseline: None,
+        history: &[],
         notes: &[],
     };
     render(&input, &Options::default()).unwrap()

@@ -521,6 +521,7 @@ fn run(spec: Spec, plan: Vec<Planned>) -> Run {
             started: "2026-11-30T19:05:00Z".to_owned(),
             hotlap: "0.1.0".to_owned(),
             revision: Some("ab12cd3".to_owned()),
+            sources: None,
             load_average: Some(0.21),
             host: None,
             notes: Vec::new(),
