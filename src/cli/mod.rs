@@ -7,12 +7,14 @@ mod begin;
 mod check;
 mod clean;
 mod compare;
+mod completions;
 mod exit;
 mod explain;
 mod gates;
 mod list;
 mod load;
 mod log;
+mod man;
 mod plan;
 mod progress;
 mod report;
@@ -28,8 +30,9 @@ mod suites;
 mod terminal;
 
 pub use exit::Exit;
+pub use man::{Page, manual_pages, markdown_pages};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// A declarative benchmark-suite runner for HTTP servers.
@@ -61,6 +64,13 @@ enum Command {
     Schema(schema::SchemaArgs),
     Serve(serve::ServeArgs),
     Clean(clean::CleanArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
+}
+
+/// The command line as it is defined, for pages, completions and tests.
+pub fn command() -> clap::Command {
+    Cli::command()
 }
 
 /// Runs the command line of this process.
@@ -87,6 +97,8 @@ pub fn main() -> ExitCode {
         Command::Schema(arguments) => schema::main(&arguments),
         Command::Serve(arguments) => serve::main(&arguments),
         Command::Clean(arguments) => clean::main(&arguments),
+        Command::Completions(arguments) => completions::main(&arguments),
+        Command::Man(arguments) => man::main(&arguments),
     };
     if exit == Exit::Fine && terminal::has_lost() {
         return Exit::Machine.into();
