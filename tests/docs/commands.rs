@@ -1,6 +1,6 @@
 //! Commands that are shown are understood by this version, in blocks and in running text.
 
-use crate::page::{Page, pages};
+use crate::page::{Page, other_pages, pages};
 use clap::error::ErrorKind;
 use hotlap::cli::command;
 use std::collections::BTreeSet;
@@ -92,7 +92,7 @@ fn mistake(words: &[String]) -> Option<String> {
 #[test]
 fn every_command_of_a_block_is_understood() {
     let mut understood = 0;
-    for page in pages() {
+    for page in pages().into_iter().chain(other_pages()) {
         for item in page.items() {
             let language = item.language.as_str();
             if !["sh", "console", "text", "crontab"].contains(&language) {
@@ -129,7 +129,7 @@ fn inline(page: &Page) -> Vec<String> {
 fn commands_in_running_text_exist_with_their_options() {
     let root = command();
     let mut found = 0;
-    for page in pages() {
+    for page in pages().into_iter().chain(other_pages()) {
         for code in inline(&page) {
             let Some(rest) = code.strip_prefix("hotlap ") else {
                 continue;

@@ -239,12 +239,7 @@ fn commands(item: &Item) -> Vec<(String, String)> {
 /// A load of a second, or of two thousand requests.
 fn short(line: &str) -> String {
     let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-    let time = |word: &str| {
-        word.ends_with('s')
-            .then_some("1s")
-            .unwrap_or("1")
-            .to_owned()
-    };
+    let time = |word: &str| if word.ends_with('s') { "1s" } else { "1" }.to_owned();
     let is_ab = words[0] == "ab";
     for index in 0..words.len() {
         let before = index.checked_sub(1).map(|before| words[before].clone());
@@ -252,7 +247,7 @@ fn short(line: &str) -> String {
         match before.as_deref() {
             Some("-d") => words[index] = time(&word),
             Some("-t") if is_ab => words[index] = time(&word),
-            Some("-n") => words[index] = "2000".to_owned(),
+            Some("-n") => "2000".clone_into(&mut words[index]),
             _ => {
                 let glued = word.strip_prefix("-d").unwrap_or_default();
                 if glued.starts_with(|c: char| c.is_ascii_digit()) {
@@ -273,7 +268,7 @@ fn programs(items: &[Item]) -> Vec<String> {
         .filter_map(|(line, _)| line.split(' ').next().map(str::to_owned))
         .filter(|word| word != "hotlap" && !word.contains('='))
         .collect();
-    if items.iter().any(|item| item.way.ends_with(".js")) {
+    if items.iter().any(|item| item.language == "js") {
         all.push("node".to_owned());
     }
     all.sort();

@@ -25,8 +25,7 @@ fn ungrouped(line: &str) -> String {
 pub(crate) fn shape(line: &str) -> String {
     let line = ungrouped(line)
         .replace("too few samples", "0")
-        .replace('≥', "")
-        .replace('≈', "");
+        .replace(['≥', '≈'], "");
     let mut words: Vec<String> = Vec::new();
     for word in line.split_whitespace() {
         let word = figureless(word);

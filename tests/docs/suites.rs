@@ -88,7 +88,6 @@ fn read(text: &str) -> Suite {
 fn every_suite_that_is_shown_is_one() {
     let mut number = 0;
     for page in pages() {
-        // What makes these pages is no suite, and what they show of TOML is a line.
         let blocks = blocks(page.items());
         let whole = blocks.iter().rfind(|(fragment, _)| !fragment);
         for (fragment, text) in &blocks {

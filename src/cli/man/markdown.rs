@@ -209,8 +209,13 @@ mod tests {
             .value_parser(["now", "then"])
             .default_value("now")
             .help("Which of them");
+        let mut command = Command::new("c").arg(option);
+        command.build();
+        let option = command
+            .get_arguments()
+            .find(|option| option.get_id() == "when");
         let mut out = String::new();
-        item(&mut out, &option);
+        item(&mut out, option.unwrap());
         assert_eq!(
             out,
             "- `-w, --when <WHEN>`: Which of them. One of `now`, `then`. Default: `now`\n"

@@ -44,10 +44,9 @@ fn page(name: &str, command: &Command, version: &str) -> Page {
 }
 
 fn add(text: &mut String, section: &Section) {
-    text.push_str(&format!(
-        ".SH \"{}\"\n",
-        escaped(&section.title.to_uppercase())
-    ));
+    text.push_str(".SH \"");
+    text.push_str(&escaped(&section.title.to_uppercase()));
+    text.push_str("\"\n");
     for part in &section.parts {
         match part {
             Part::Prose(prose) => {
