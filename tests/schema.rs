@@ -13,7 +13,6 @@ use hotlap::plan::{Options, spec};
 use hotlap::spec::{Amount, Arrivals, Http, Order};
 use hotlap::suite::{CODES, check, json_schema, reference};
 use jsonschema::Validator;
-use pulldown_cmark::{Event, Parser, Tag};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -523,57 +522,6 @@ fn examples_on_the_page_are_toml() {
         examples += 1;
     }
     assert!(examples > 50, "{examples}");
-}
-
-/// The anchors that headings of a page have.
-fn anchors(page: &str) -> BTreeSet<String> {
-    page.lines()
-        .filter_map(|line| Some(line.trim_start_matches('#')).filter(|rest| *rest != line))
-        .map(|heading| {
-            heading
-                .trim()
-                .chars()
-                .filter(|c| c.is_alphanumeric() || " -_".contains(*c))
-                .map(|c| {
-                    if c == ' ' {
-                        '-'
-                    } else {
-                        c.to_ascii_lowercase()
-                    }
-                })
-                .collect()
-        })
-        .collect()
-}
-
-#[test]
-fn links_of_the_documentation_lead_somewhere() {
-    for name in ["docs/suite-format.md", "docs/guide.md", "README.md"] {
-        let path = root().join(name);
-        let page = fs::read_to_string(&path).unwrap();
-        let mut links = 0;
-        for event in Parser::new_ext(&page, pulldown_cmark::Options::ENABLE_TABLES) {
-            let Event::Start(Tag::Link { dest_url, .. }) = event else {
-                continue;
-            };
-            links += 1;
-            if dest_url.starts_with("http") {
-                continue;
-            }
-            let (file, anchor) = dest_url.split_once('#').unwrap_or((&dest_url, ""));
-            let target = if file.is_empty() {
-                path.clone()
-            } else {
-                path.parent().unwrap().join(file)
-            };
-            assert!(target.exists(), "{name}: {dest_url}");
-            if !anchor.is_empty() {
-                let known = anchors(&fs::read_to_string(&target).unwrap());
-                assert!(known.contains(anchor), "{name}: {dest_url}");
-            }
-        }
-        assert!(links > 0, "{name}");
-    }
 }
 
 /// The default that the schema states of a key.

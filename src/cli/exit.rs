@@ -38,6 +38,49 @@ Examples:
   hotlap plan suites/quickstart.toml
   hotlap run suites/quickstart.toml";
 
+/// The exit codes of a command that does not tell them itself, under their title.
+pub(super) fn help(command: &str) -> &'static str {
+    match command {
+        // The list of `--help` is that of a run.
+        "run" => HELP.split("\n\n").next().unwrap_or_default(),
+        "check" => {
+            "\
+Exit codes:
+  0  no mistakes
+  2  a mistake, a bad command line, or --strict and a warning"
+        }
+        "report" => {
+            "\
+Exit codes:
+  0  the reports are made
+  2  no such run, or a bad template or command line
+  3  with --gate: a gate fell, or could not be judged
+  4  a file cannot be written"
+        }
+        "serve" => {
+            "\
+Exit codes:
+  0  it was told to stop
+  2  bad command line
+  4  this machine cannot: the port is taken, say"
+        }
+        "clean" => {
+            "\
+Exit codes:
+  0  nothing is left, or with --dry-run it was said what there is
+  2  bad command line
+  4  a leftover does not end, or a file cannot be removed"
+        }
+        _ => {
+            "\
+Exit codes:
+  0  done
+  2  what was asked for is not there or is wrong, or bad command line
+  4  this machine cannot: what was asked for cannot be read or written, say"
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit as u8)

@@ -8,6 +8,7 @@ mod changed;
 mod check;
 mod clean;
 mod compare;
+mod completions;
 mod doctor;
 mod exit;
 mod explain;
@@ -17,6 +18,7 @@ mod init;
 mod list;
 mod load;
 mod log;
+mod man;
 mod plan;
 mod progress;
 mod report;
@@ -37,8 +39,9 @@ mod terminal;
 mod thin;
 
 pub use exit::Exit;
+pub use man::{Page, manual_pages, markdown_pages};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// A declarative benchmark-suite runner for HTTP servers.
@@ -73,6 +76,13 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     Serve(serve::ServeArgs),
     Clean(clean::CleanArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
+}
+
+/// The command line as it is defined, for pages, completions and tests.
+pub fn command() -> clap::Command {
+    Cli::command()
 }
 
 /// Runs the command line of this process.
@@ -102,6 +112,8 @@ pub fn main() -> ExitCode {
         Command::Doctor(arguments) => doctor::main(&arguments),
         Command::Serve(arguments) => serve::main(&arguments),
         Command::Clean(arguments) => clean::main(&arguments),
+        Command::Completions(arguments) => completions::main(&arguments),
+        Command::Man(arguments) => man::main(&arguments),
     };
     if exit == Exit::Fine && terminal::has_lost() {
         return Exit::Machine.into();

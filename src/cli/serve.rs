@@ -19,7 +19,7 @@ Paths:
 
 Examples:
   hotlap serve --port 8080 --gzip --workers 2
-  hotlap serve --port 8080 --null      what the fastest server gives a load generator")]
+  hotlap serve --port 8080 --null      # what the fastest server gives a load generator")]
 pub(super) struct ServeArgs {
     /// The port; 0 takes a free one, which is printed [default: $PORT, else 0]
     #[arg(long)]

@@ -1,50 +1,32 @@
 //! The suites that the documentation shows are suites. A block of TOML is whole; a block marked
 //! `toml fragment` is some tables of one, and takes their places in the last whole suite of its page.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test that cannot read its files has failed"
-)]
-
+use crate::commands::lines;
+use crate::page::{Item, pages, root};
 use hotlap::diagnostic::{Severity, SourceText, Style, render};
 use hotlap::plan::{Options, spec};
 use hotlap::suite::{Suite, check, json_schema};
-use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 use std::fs;
-use std::path::Path;
+use std::process::Command;
 
-/// A block of TOML on a page.
-struct Block {
-    fragment: bool,
-    text: String,
+/// What a page shows.
+fn items(page: &str) -> Vec<Item> {
+    let pages = pages();
+    let page = pages.iter().find(|known| known.name == page).unwrap();
+    page.items()
 }
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn blocks(page: &str) -> Vec<Block> {
-    let page = fs::read_to_string(root().join(page)).unwrap();
-    let mut found: Vec<Block> = Vec::new();
-    let mut inside = false;
-    for event in Parser::new(&page) {
-        match event {
-            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
-                inside = info.split_whitespace().next() == Some("toml");
-                if inside {
-                    assert!(["toml", "toml fragment"].contains(&&*info), "{info}");
-                    found.push(Block {
-                        fragment: info.ends_with("fragment"),
-                        text: String::new(),
-                    });
-                }
-            }
-            Event::End(TagEnd::CodeBlock) => inside = false,
-            Event::Text(text) if inside => found.last_mut().unwrap().text.push_str(&text),
-            _ => {}
+/// Its blocks of TOML, each with whether it is some tables of a suite only.
+fn blocks(items: Vec<Item>) -> Vec<(bool, String)> {
+    let suites = items.into_iter().filter_map(|item| {
+        let words: Vec<&str> = item.language.split(' ').collect();
+        if words[0] != "toml" {
+            return None;
         }
-    }
-    found
+        assert!(words.len() == 1 || words[1..] == ["fragment"], "{words:?}");
+        Some((words.len() == 2, item.text))
+    });
+    suites.collect()
 }
 
 /// A suite by its headers, each with the lines up to the next; what stands before the first has none.
@@ -104,32 +86,66 @@ fn read(text: &str) -> Suite {
 
 #[test]
 fn every_suite_that_is_shown_is_one() {
-    let pages = [
-        "README.md",
-        "docs/guide.md",
-        "docs/suite-format.md",
-        "docs/generators.md",
-    ];
-    for page in pages {
-        let blocks = blocks(page);
-        let whole = blocks.iter().rfind(|block| !block.fragment).unwrap();
-        for block in &blocks {
-            if block.fragment {
-                read(&laid_over(&whole.text, &block.text));
+    let mut number = 0;
+    for page in pages() {
+        let blocks = blocks(page.items());
+        let whole = blocks.iter().rfind(|(fragment, _)| !fragment);
+        for (fragment, text) in &blocks {
+            if *fragment {
+                let (_, whole) = whole.expect("a page with fragments has a whole suite");
+                read(&laid_over(whole, text));
             } else {
-                read(&block.text);
+                read(text);
             }
+            number += 1;
         }
     }
+    assert!(number > 20, "{number}");
+}
+
+/// What is shown of a plan is what `hotlap plan` says of the suite that a page has built so far.
+#[test]
+fn the_plans_of_the_guide_are_those_of_its_steps() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path().join("suites");
+    fs::create_dir(&folder).unwrap();
+    std::os::unix::fs::symlink(root().join("suites/apps"), folder.join("apps")).unwrap();
+    let mut suite = String::new();
+    let mut plans = 0;
+    for item in items("docs/guide.md") {
+        if item.language.starts_with("toml") {
+            suite = laid_over(&suite, &item.text);
+            fs::write(folder.join("frameworks.toml"), &suite).unwrap();
+        }
+        if item.way != "steps" {
+            continue;
+        }
+        let typed = lines(&item.language, &item.text);
+        let arguments: Vec<&str> = typed[0].split(' ').skip(1).collect();
+        let output = Command::new(env!("CARGO_BIN_EXE_hotlap"))
+            .args(&arguments)
+            .current_dir(scratch.path())
+            .output()
+            .unwrap();
+        let printed = String::from_utf8(output.stdout).unwrap();
+        let (_, shown) = item.text.split_once('\n').unwrap();
+        // On a machine without Node or npm its servers are skipped, and the plan says so.
+        if !printed.contains("not found") {
+            assert!(printed.contains(shown), "{shown}\nand printed:\n{printed}");
+            plans += 1;
+        }
+    }
+    let strict = std::env::var_os("HOTLAP_TEST_STRICT").is_some_and(|value| value == "1");
+    assert!(plans >= 5 || !strict, "{plans}");
 }
 
 #[test]
 fn the_steps_of_the_guide_make_its_last_suite() {
-    let blocks = blocks("docs/guide.md");
+    let blocks = blocks(items("docs/guide.md"));
     let (last, steps) = blocks.split_last().unwrap();
     let mut suite = String::new();
-    for step in steps {
-        suite = laid_over(&suite, &step.text);
+    for (_, step) in steps {
+        suite = laid_over(&suite, step);
         read(&suite);
     }
     let sorted = |text: &str| {
@@ -140,15 +156,15 @@ fn the_steps_of_the_guide_make_its_last_suite() {
         all.sort();
         all
     };
-    assert_eq!(sorted(&suite), sorted(&last.text));
-    let first = steps[0].text.lines().count();
-    let lines = last.text.lines().count();
+    assert_eq!(sorted(&suite), sorted(&last.1));
+    let first = steps[0].1.lines().count();
+    let lines = last.1.lines().count();
     assert!(
         first <= 10 && (35..=45).contains(&lines),
         "{first} to {lines}"
     );
     // Its servers are in this repository, so the plan that it shows can be had.
-    let spec = spec(&read(&last.text), &Options::default()).unwrap();
+    let spec = spec(&read(&last.1), &Options::default()).unwrap();
     let page = fs::read_to_string(root().join("docs/guide.md")).unwrap();
     assert_eq!(spec.cells.len(), 8);
     assert!(page.contains("frameworks: 8 cells, 80 trials"));
