@@ -45,7 +45,7 @@ pub fn relink(markdown: &str, from: &Path, to: &Path) -> String {
                 }
             }
             Event::Html(_) | Event::InlineHtml(_) => {
-                folders.attributes(markdown, span, &mut changes)
+                folders.attributes(markdown, span, &mut changes);
             }
             _ => {}
         }
