@@ -10,6 +10,7 @@
 mod fixture;
 
 use fixture::{Records, records};
+use hotlap::ids::CellId;
 use hotlap::record::{Baseline, End, Trial};
 use hotlap::report::{
     Format, Input, Options, Reporter, Standing, Template, View, baseline, render, standing,
@@ -157,6 +158,11 @@ fn collect(value: &serde_json::Value, names: &mut Vec<String>) {
     }
 }
 
+/// The id of a copy of a cell, under a server of another name.
+fn renamed(id: &CellId, copy: u32) -> CellId {
+    CellId(id.0.replacen('/', &format!("-{copy}/"), 1))
+}
+
 #[test]
 fn a_comment_fits_into_what_github_takes() {
     let mut many = many(6);
@@ -166,11 +172,8 @@ fn a_comment_fits_into_what_github_takes() {
     for copy in 0..60 {
         for cell in &cells {
             let mut other = cell.clone();
-            let rename = |id: &hotlap::ids::CellId| {
-                hotlap::ids::CellId(id.0.replacen('/', &format!("-{copy}/"), 1))
-            };
-            other.id = rename(&cell.id);
-            other.baseline = cell.baseline.as_ref().map(rename);
+            other.id = renamed(&cell.id, copy);
+            other.baseline = cell.baseline.as_ref().map(|id| renamed(id, copy));
             other.server = format!("{}-{copy}", cell.server);
             other.server_label = format!("{} {copy} {long}", cell.server_label);
             for trial in trials.iter().filter(|trial| trial.trial.cell == cell.id) {

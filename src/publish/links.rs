@@ -55,7 +55,7 @@ pub fn relink(markdown: &str, places: &Places, to: &Path) -> String {
                 }
             }
             Event::Html(_) | Event::InlineHtml(_) => {
-                folders.attributes(markdown, span, &mut changes)
+                folders.attributes(markdown, span, &mut changes);
             }
             _ => {}
         }

@@ -97,10 +97,10 @@ fn markers(text: &str) -> Vec<Marker<'_>> {
         let mark = bare.chars().next().filter(|c| matches!(c, '`' | '~'));
         let length = mark.map_or(0, |mark| bare.chars().take_while(|c| *c == mark).count());
         match (fence, mark) {
-            (Some((open, least)), Some(mark)) if mark == open && length >= least => {
-                if bare.len() == length {
-                    fence = None;
-                }
+            (Some((open, least)), Some(mark))
+                if mark == open && length >= least && bare.len() == length =>
+            {
+                fence = None;
             }
             (None, Some(mark)) if length >= 3 => fence = Some((mark, length)),
             _ => {}

@@ -152,7 +152,7 @@ impl<'w, 't> Walk<'w, 't> {
                 self.files(&import.expr);
                 self.target(&import.name, &Shape::Anything);
             }
-            Stmt::FromImport(import) => self.from_import(&import.expr, &import.names),
+            Stmt::FromImport(import) => self.imports(&import.expr, &import.names),
             Stmt::Extends(extends) => self.files(&extends.name),
             Stmt::Include(include) => self.files(&include.name),
             Stmt::Macro(one) => {
@@ -213,7 +213,7 @@ impl<'w, 't> Walk<'w, 't> {
         self.file = here;
     }
 
-    fn from_import(&mut self, name: &'w Expr<'t>, wanted: &'w [(Expr<'t>, Option<Expr<'t>>)]) {
+    fn imports(&mut self, name: &'w Expr<'t>, wanted: &'w [(Expr<'t>, Option<Expr<'t>>)]) {
         let files = self.named_files(name);
         self.scopes.push(BTreeMap::new());
         for file in files {
