@@ -29,10 +29,6 @@ fn images_are_where_pages_look_for_them() {
     let outcome = Suite::new()
         .fixture("good", &Behaviour::good())
         .fixture("other", &Behaviour::good())
-        .file(
-            "my docs/README.md",
-            "# Mine\n<!-- hotlap:begin -->\n<!-- hotlap:end -->\n",
-        )
         .run()
         .exits(0);
     let suite = &outcome.suite;
@@ -42,6 +38,12 @@ fn images_are_where_pages_look_for_them() {
     assert_eq!(images(&suite.path().join("reports/case/README.md")), own);
     let run = folder.to_str().unwrap();
     let spliced = suite.path().join("my docs/README.md");
+    fs::create_dir(spliced.parent().unwrap()).unwrap();
+    fs::write(
+        &spliced,
+        "# Mine\n<!-- hotlap:begin -->\n<!-- hotlap:end -->\n",
+    )
+    .unwrap();
     let done = suite.hotlap(&["report", run, "--splice", "my docs/README.md"]);
     assert!(done.status.success());
     assert_eq!(images(&spliced), own);

@@ -1,4 +1,4 @@
-//! A real browser: headless Chromium by its driver, which speaks WebDriver (JSON over HTTP on a port of its own choice).
+//! A real browser: headless Chromium by its driver, which speaks `WebDriver` (JSON over HTTP on a port of its own choice).
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -7,9 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::TempDir;
 
-/// The Enter key, as WebDriver writes it.
+/// The Enter key, as `WebDriver` writes it.
 pub(crate) const ENTER: &str = "\u{e007}";
-/// The name under which WebDriver hands elements.
+/// The name under which `WebDriver` hands elements.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 /// A browser with one window.
@@ -49,6 +49,7 @@ impl Browser {
         // It must never wait for somebody to read what it prints.
         std::thread::spawn(move || lines.for_each(drop));
         let profile = tempfile::tempdir().unwrap();
+        let folder = format!("--user-data-dir={}", profile.path().display());
         let mut browser = Self {
             driver,
             port,
@@ -56,7 +57,6 @@ impl Browser {
             _turn: turn,
             _profile: profile,
         };
-        let folder = format!("--user-data-dir={}", browser._profile.path().display());
         let arguments = [
             "--headless",
             "--no-sandbox",

@@ -4,6 +4,7 @@ use super::fixture::{Records, records};
 use super::matrix::Matrix;
 use super::{reports, text};
 use hotlap::record::Outcome;
+use hotlap::report::Output;
 
 const PLAIN: Matrix<'_> = Matrix {
     servers: &["Node.js", "Go"],
@@ -19,9 +20,7 @@ fn plot(records: &Records, name: &str) -> String {
 }
 
 fn names(records: &Records) -> Vec<String> {
-    let all = reports(records)
-        .into_iter()
-        .filter(|output| output.is_plot());
+    let all = reports(records).into_iter().filter(Output::is_plot);
     all.map(|output| output.file_name).collect()
 }
 

@@ -7,6 +7,7 @@ use super::scale::{Scale, tick, unit_of_bytes};
 use super::scene::{Area, MARGIN, Mark as Shape, Scene, WIDTH};
 use super::{Drawing, Plot};
 use crate::record::Unit;
+use std::fmt::Write as _;
 
 /// A panel: one metric of one cell, the earliest night first.
 #[derive(Debug, Clone, PartialEq)]
@@ -307,17 +308,18 @@ fn words(series: &HistorySeries) -> String {
     let first = known().next().map(one).unwrap_or_default();
     said.push_str(&first);
     if known().count() > 1 {
-        said.push_str(&format!(
+        let _ = write!(
+            said,
             ", {}",
-            known().last().map(one).unwrap_or_default()
-        ));
+            known().next_back().map(one).unwrap_or_default()
+        );
     }
     said.push('.');
     for (_, name, _, text) in notes(series) {
-        said.push_str(&format!(" {name}: {text}."));
+        let _ = write!(said, " {name}: {text}.");
     }
     for (date, why) in gaps(series) {
-        said.push_str(&format!(" No figure on {date}: {why}."));
+        let _ = write!(said, " No figure on {date}: {why}.");
     }
     said
 }

@@ -10,6 +10,7 @@ use super::scale::{Scale, tick};
 use super::scene::Scene;
 use crate::record::{Histogram, Load, Unit};
 use crate::stats::{CellSummary, State, median};
+use std::fmt::Write as _;
 
 /// The percentiles that are marked and told, with how they are written.
 const TOLD: [(f64, &str); 7] = [
@@ -117,12 +118,13 @@ fn series(naming: &Naming<'_>, cell: &CellSummary<'_>, one_word: bool) -> Option
     }
     let mut label = naming.title_without_load(cell.cell);
     if timing::is_external(cell) {
-        label.push_str(&format!(" ({})", timing::generator(cell)));
+        let _ = write!(label, " ({})", timing::generator(cell));
     } else if !one_word {
-        label.push_str(&format!(
+        let _ = write!(
+            label,
             " ({} time)",
             timing::word_of(cell).unwrap_or("some other")
-        ));
+        );
     }
     let tip = |(share, ns): (f64, f64)| {
         let shown = show::in_unit(Unit::Nanoseconds, ns, 3);
@@ -241,7 +243,7 @@ fn said(panels: &[Panel]) -> String {
     let mut said = String::new();
     for panel in panels {
         if !panel.title.is_empty() {
-            said.push_str(&format!("{}. ", panel.title));
+            let _ = write!(said, "{}. ", panel.title);
         }
         for series in &panel.series {
             let tips: Vec<&str> = series
@@ -250,7 +252,7 @@ fn said(panels: &[Panel]) -> String {
                 .map(|(_, tip)| tip.strip_prefix(&series.label).unwrap_or(tip))
                 .map(|tip| tip.trim_start_matches(", "))
                 .collect();
-            said.push_str(&format!("{}: {}. ", series.label, tips.join(", ")));
+            let _ = write!(said, "{}: {}. ", series.label, tips.join(", "));
         }
     }
     said.trim_end().to_owned()

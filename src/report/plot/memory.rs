@@ -11,6 +11,7 @@ use crate::ids::TrialId;
 use crate::record::{Phase, Reading, Trial, Unit};
 use crate::stats::{CellSummary, State};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 /// Points of a curve.
 const POINTS: usize = 120;
@@ -125,7 +126,7 @@ fn cell_panels(naming: &Naming<'_>, cells: &[&CellSummary<'_>], readings: &Readi
                 } else {
                     own.first()?.role.as_str()
                 };
-                series(naming.title_without_load(cell.cell), own, role)
+                series(&naming.title_without_load(cell.cell), own, role)
             })
             .collect(),
     };
@@ -153,7 +154,7 @@ fn role_panel(naming: &Naming<'_>, cell: &CellSummary<'_>, readings: &Readings) 
     }
     let series = names
         .into_iter()
-        .filter_map(|(role, label)| series(label, own, role))
+        .filter_map(|(role, label)| series(&label, own, role))
         .collect();
     let title = format!(
         "{}, trial {}",
@@ -163,7 +164,7 @@ fn role_panel(naming: &Naming<'_>, cell: &CellSummary<'_>, readings: &Readings) 
     Some(Panel { title, series })
 }
 
-fn series(label: String, readings: &[Reading], role: &str) -> Option<Series> {
+fn series(label: &str, readings: &[Reading], role: &str) -> Option<Series> {
     let mut own: Vec<&Reading> = readings
         .iter()
         .filter(|reading| reading.role == role)
@@ -185,7 +186,7 @@ fn series(label: String, readings: &[Reading], role: &str) -> Option<Series> {
     (all.len() > 1).then(|| Series {
         points: thinned(&all),
         marked: first.into_iter().chain(last).collect(),
-        label: label.clone(),
+        label: label.to_owned(),
     })
 }
 
@@ -235,18 +236,19 @@ fn said(panels: &[Panel]) -> String {
     let mut said = String::new();
     for panel in panels {
         if !panel.title.is_empty() {
-            said.push_str(&format!("{}. ", panel.title));
+            let _ = write!(said, "{}. ", panel.title);
         }
         for series in &panel.series {
             let first = series.points.first().map_or(0.0, |point| point.1);
             let last = series.points.last().map_or(0.0, |point| point.1);
-            said.push_str(&format!(
+            let _ = write!(
+                said,
                 "{}: {} at first, at most {}, {} at last. ",
                 series.label,
                 bytes(first),
                 bytes(peak(series)),
                 bytes(last)
-            ));
+            );
         }
     }
     said.trim_end().to_owned()

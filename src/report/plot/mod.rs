@@ -1,6 +1,6 @@
 //! Plots of a run, each an SVG: what a page shows below its tables. Which cells, panels and values
 //! a plot has is decided here, with its words for those who cannot see it; its shapes are a
-//! [`scene`], whose markup is a template.
+//! `scene`, whose markup is a template.
 
 mod heat;
 mod history;

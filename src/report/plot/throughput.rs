@@ -11,6 +11,7 @@ use super::{Drawing, loads};
 use crate::record::{Metric, Unit, metric};
 use crate::spec::Spec;
 use crate::stats::{CellSummary, Spread, State};
+use std::fmt::Write as _;
 
 /// Cells that have a row; further ones are counted in a note.
 const MOST: usize = 100;
@@ -63,10 +64,11 @@ pub(super) fn draw<'c>(
     }
     let left_out = all.len() - rows.len();
     if left_out > 0 {
-        note.push_str(&format!(
+        let _ = write!(
+            note,
             " {} more cells are in the table only.",
             show::count(left_out as f64)
-        ));
+        );
     }
     let top = scene.head(&[&note]);
     let wide = values().map(|value| label::width(&value.shown));
@@ -267,7 +269,7 @@ fn gone(cell: &CellSummary<'_>) -> String {
 fn phrase(row: &Row<'_>, value: &Value) -> String {
     let mut said = format!("{}: {}", row.label, value.shown);
     if value.range != show::NONE {
-        said.push_str(&format!(" ({})", value.range));
+        let _ = write!(said, " ({})", value.range);
     }
     said
 }
