@@ -135,7 +135,6 @@ fn two_runs_give_their_stored_comparison() {
     let options = Options {
         formats: vec![Format::Markdown],
         template: None,
-        ..Options::default()
     };
     let made = render(&input(&later, Some(&old)), &options).unwrap();
     let text = String::from_utf8(made[0].bytes.clone()).unwrap();
@@ -153,7 +152,6 @@ fn json_has_every_metric_and_the_same_in_the_report() {
     let options = Options {
         formats: vec![Format::Json],
         template: None,
-        ..Options::default()
     };
     let made = render(&input(&later, Some(&old)), &options).unwrap();
     let report: serde_json::Value = serde_json::from_slice(&made[0].bytes).unwrap();
@@ -200,7 +198,6 @@ fn gates(new: &Records, old: &Baseline) -> Vec<(String, String)> {
     let options = Options {
         formats: vec![Format::Json],
         template: None,
-        ..Options::default()
     };
     let made = render(&input(new, Some(old)), &options).unwrap();
     let report: serde_json::Value = serde_json::from_slice(&made[0].bytes).unwrap();

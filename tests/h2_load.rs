@@ -483,7 +483,7 @@ fn after_goaway_what_was_not_processed_is_sent_again() {
 }
 
 #[test]
-fn a_server_that_processes_nothing_any_more_is_asked_twice() {
+fn a_server_that_processes_nothing_any_more_is_not_asked_for_ever() {
     let server = Server::after_first(|_| Some(frame(GOAWAY, 0, 0, &[0; 8])));
     let spec = LoadSpec {
         connections: 1,
@@ -492,8 +492,8 @@ fn a_server_that_processes_nothing_any_more_is_asked_twice() {
     };
     let load = load(&server, &spec);
     assert_eq!(load.errors, [(ErrorKind::GoAway, 5)].into(), "{load:?}");
-    assert_eq!(load.connections.retried, 5);
-    assert_eq!(server.requests(), 11);
+    assert_eq!(load.connections.retried, 5 * 16);
+    assert_eq!(server.requests(), 1 + 5 * 17);
 }
 
 #[test]
@@ -530,6 +530,11 @@ fn a_stream_that_is_reset_without_an_error_before_its_end_gives_a_short_body() {
         });
         let load = load(&server, &requests(40));
         only(ErrorKind::ShortBody, &server, &load, 0);
+        // The connection is as good as before.
+        assert_eq!(
+            (load.connections.opened, load.connections.reconnects),
+            (3, 0)
+        );
     }
     // And before the load.
     let server = Server::start(|seen| {

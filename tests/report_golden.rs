@@ -450,7 +450,6 @@ fn a_template_of_ones_own_is_used_and_its_mistakes_are_shown() {
             &Options {
                 formats: vec![Format::Markdown],
                 template,
-                ..Options::default()
             },
         )
     };

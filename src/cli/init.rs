@@ -50,6 +50,7 @@ const IGNORED: &str = "\
 /reports/**/trials.jsonl
 /reports/**/samples.csv
 /reports/**/report.json
+/reports/**/report.html
 /reports/**/baseline.json
 /reports/**/logs/
 /reports/**/guards/
@@ -61,7 +62,7 @@ const IGNORED: &str = "\
 /// How git merges nights of two branches.
 const MERGED: &str = "\
 # hotlap: nights that two branches measured are put together
-reports/**/history.csv merge=union
+reports/**/history*.csv merge=union
 ";
 
 pub(super) fn main(arguments: &InitArgs) -> Exit {

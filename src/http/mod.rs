@@ -20,5 +20,6 @@ pub use exchange::{Exchange, ExchangeError, exchange};
 pub use head::{Framing, Head, MAX_HEAD, MAX_HEADERS};
 pub use request::{HeadPart, Request, RequestError};
 pub use two::{
-    Answered, Body, Broken, Http2, Http2Request, Meter, Metered, Traffic, announced, settings,
+    Answered, Body, Broken, Http2, Http2Request, Meter, Metered, Traffic, announced, is_cut,
+    settings,
 };

@@ -150,6 +150,7 @@ fn broken_kind(broken: Broken) -> ErrorKind {
     match broken {
         Broken::Reset(_) => ErrorKind::StreamReset,
         Broken::GoAway(_) | Broken::Unsent => ErrorKind::GoAway,
+        Broken::Cut => ErrorKind::ShortBody,
         Broken::Closed => ErrorKind::ClosedEarly,
         // What TLS finds to be wrong comes so; a plain socket has no data that are invalid.
         Broken::Io(io::ErrorKind::InvalidData) => ErrorKind::Tls,

@@ -40,6 +40,8 @@ pub(super) struct Shared {
     pub(super) buffer: Vec<u8>,
     /// Of each request.
     pub(super) known: Vec<Known>,
+    /// Whether a connection has had its turn: it looks at what it has read, and reads no more.
+    pub(super) sated: bool,
 }
 
 /// What a connection is at.

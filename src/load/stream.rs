@@ -269,9 +269,13 @@ impl Session {
         let mut taken = 0;
         loop {
             taken += self.tls.writer().write(&bytes[taken..])?;
-            self.flush(writable)?;
-            if taken == bytes.len() || !*writable {
-                return Ok(taken);
+            match self.flush(writable) {
+                // Some of it may be on its way; the error comes again with the next bytes.
+                Err(error) if taken == 0 => return Err(error),
+                flushed if flushed.is_err() || taken == bytes.len() || !*writable => {
+                    return Ok(taken);
+                }
+                _ => {}
             }
         }
     }

@@ -144,6 +144,7 @@ impl<L: Lane> Worker<L> {
             buffer: vec![0; READ_BUFFER + of_tls],
             known: duty.job.requests.iter().map(|_| Known::default()).collect(),
             job: duty.job,
+            sated: false,
         };
         Ok(Self {
             thread: duty.thread,
@@ -378,20 +379,24 @@ impl<L: Lane> Worker<L> {
 
     /// Goes on with a connection until it has to wait.
     fn go_on(&mut self, index: usize) {
+        self.shared.sated = false;
         let mut turns = 0;
         // The thread's buffer holds what a connection has read and not yet looked at.
-        while turns < MOST_TURNS || self.connections[index].holds_bytes() {
-            turns += 1;
+        while !self.shared.sated || self.connections[index].holds_bytes() {
             let Some(outcome) = self.connections[index].step(&mut self.shared) else {
-                self.feed(index);
-                return;
+                break;
             };
             if !self.settle(index, outcome) {
                 return;
             }
+            turns += 1;
+            self.shared.sated = turns >= MOST_TURNS;
         }
         // The others have their turn.
-        self.hungry.push(index);
+        if self.shared.sated && !self.hungry.contains(&index) {
+            self.hungry.push(index);
+        }
+        self.feed(index);
     }
 
     /// Comes back to a connection that has stopped reading.

@@ -303,18 +303,7 @@ impl View {
             .iter()
             .map(|cell| cell_view(&naming, cell, &summaries, &compared, &growths))
             .collect();
-        let rates = || {
-            cells
-                .iter()
-                .map(|cell| &cell.metrics["requests_per_second"])
-        };
-        let intervals = rates().any(|rate| rate.interval.is_some());
-        let ranges = rates().any(|rate| rate.interval.is_none() && rate.n > 1);
-        let range_head = match (intervals, ranges) {
-            (true, false) => "95 % interval",
-            (true, true) => "95 % interval or min–max",
-            (false, _) => "min–max",
-        };
+        let (intervals, ranges) = spreads(&cells);
         let bounded = cells.iter().any(|cell| !cell.bound.is_empty());
         let roles = roles::rows(&naming, &measured);
         let (findings, basis) = findings(run, &naming, &summaries, &growths);
@@ -357,7 +346,7 @@ impl View {
             compressed: measured.iter().any(|cell| {
                 bodies(cell).is_some_and(|body| body.wire != body.decoded || body.vary())
             }) || toggled_sizes(&run.spec, &summaries),
-            range_head,
+            range_head: range_head(intervals, ranges),
             intervals,
             ranges,
             searched: capacity::rows(&naming, &summaries),
@@ -391,5 +380,27 @@ impl View {
         };
         view.headline = headline::headline(&view);
         view
+    }
+}
+
+/// Whether some rates have an interval, and whether some have but their range.
+fn spreads(cells: &[CellView]) -> (bool, bool) {
+    let rates = || {
+        cells
+            .iter()
+            .map(|cell| &cell.metrics["requests_per_second"])
+    };
+    let intervals = rates().any(|rate| rate.interval.is_some());
+    (
+        intervals,
+        rates().any(|rate| rate.interval.is_none() && rate.n > 1),
+    )
+}
+
+fn range_head(intervals: bool, ranges: bool) -> &'static str {
+    match (intervals, ranges) {
+        (true, false) => "95 % interval",
+        (true, true) => "95 % interval or min–max",
+        (false, _) => "min–max",
     }
 }

@@ -60,9 +60,8 @@ pub fn limit(load: &Load, work: &LoadSpec) -> Option<Limit> {
     if load.search.as_ref().is_some_and(|search| search.limited) {
         return Some(Limit::Search);
     }
-    // Whoever waits after a failed connect is idle, rightly, and a few of them take long.
-    let unconnected = load.errors.keys().any(|kind| kind.is_of_connecting());
-    if unconnected || load.counts.error_share().unwrap_or(0.0) > MANY_FAIL {
+    // Whoever waits after a failed connect is idle, rightly.
+    if load.counts.error_share().unwrap_or(0.0) > MANY_FAIL {
         return None;
     }
     match &load.open {
@@ -105,6 +104,9 @@ pub enum Shortfall {
 pub fn unsustained(load: &Load) -> Option<Unsustained> {
     let (offered, open) = (load.offered_per_second()?, load.open.as_ref()?);
     let counts = load.counts;
+    if counts.planned == 0 {
+        return None;
+    }
     let answered = counts.succeeded as f64 / counts.planned.max(1) as f64;
     if answered < SUSTAINED {
         return Some(Unsustained {

@@ -332,7 +332,7 @@ fn little(load: &Load, work: &LoadSpec) -> Option<String> {
         }
         None => (LITTLE_LOW_BY_COUNT * whole, LITTLE_LOW_BY_COUNT),
     };
-    if (least..=LITTLE.1 * whole).contains(&busy) {
+    if busy + unconnected_ns(load, work) >= least && busy <= LITTLE.1 * whole {
         return None;
     }
     Some(format!(
@@ -374,7 +374,9 @@ pub(super) fn idle(load: &Load, work: &LoadSpec) -> bool {
         && work.ends().is_some()
         && load.counts.succeeded + load.counts.errors() >= enough_for_little(load, work);
     let busy = busy_ns(load).filter(|_| judged && load.window_ns > 0);
-    busy.is_some_and(|busy| busy < LITTLE.0 * until_planned(load, work))
+    busy.is_some_and(|busy| {
+        busy + unconnected_ns(load, work) < LITTLE.0 * until_planned(load, work)
+    })
 }
 
 /// The time that requests and reconnects took as a share of the time of all connections until the planned end: what Little's
@@ -414,6 +416,22 @@ fn told_ns(load: &Load) -> Option<f64> {
         Timing::Service | Timing::WithConnect => Some(told.mean_ns? * told.count as f64),
         Timing::Corrected | Timing::WholeMilliseconds => None,
     }
+}
+
+/// The most time that connections which could not be had may have taken, each with the pause after it. No record tells it
+/// exactly.
+fn unconnected_ns(load: &Load, work: &LoadSpec) -> f64 {
+    /// The longest pause of the built-in generator after a failed connect.
+    const PAUSE: Duration = Duration::from_millis(100);
+    let of = |(kind, count): (&ErrorKind, &u64)| {
+        let each = match kind {
+            ErrorKind::ConnectTimeout | ErrorKind::Tls => work.timeout + PAUSE,
+            kind if kind.is_of_connecting() => PAUSE,
+            _ => Duration::ZERO,
+        };
+        each.as_nanos() as f64 * *count as f64
+    };
+    load.errors.iter().map(of).sum()
 }
 
 /// The time that requests waited for a new connection. A generator that does not tell it has

@@ -476,7 +476,7 @@ fn nothing_that_is_there_is_overwritten() {
         "left as it is: .github/workflows/hotlap.yml exists",
         "left as it is: deploy/hotlap-shop.timer exists",
         "wrote deploy/hotlap-shop.service",
-        "added to .gitignore: 10 lines",
+        "added to .gitignore: 11 lines",
         "added to .gitattributes: 2 lines",
     ] {
         assert!(said.contains(left), "{left}\n{said}");
@@ -496,7 +496,7 @@ fn nothing_that_is_there_is_overwritten() {
     assert!(
         project
             .read(".gitattributes")
-            .contains("reports/**/history.csv merge=union\n")
+            .contains("reports/**/history*.csv merge=union\n")
     );
     // Once more, and nothing is new.
     let before = (ignored, project.read(".gitattributes"));

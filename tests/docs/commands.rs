@@ -5,15 +5,6 @@ use clap::error::ErrorKind;
 use hotlap::cli::command;
 use std::collections::BTreeSet;
 
-/// Words that documents use and this version does not have yet: a command, or a command with an option.
-const NOT_YET: &[&str] = &[
-    "doctor",
-    "history",
-    "init",
-    "run --if-changed",
-    "clean --keep",
-];
-
 /// The separate commands of a line of shell, each in its words.
 fn split(line: &str) -> Vec<Vec<String>> {
     let words = shell_words::split(line).unwrap_or_else(|error| panic!("{line}: {error}"));
@@ -69,22 +60,12 @@ fn arguments(words: &[String]) -> Option<&[String]> {
     is_cargo.then(|| &words[behind + 1..])
 }
 
-/// What a command says that this version does not have yet.
-fn not_yet(words: &[String]) -> Option<&'static str> {
-    NOT_YET.iter().copied().find(|phrase| {
-        let mut parts = phrase.split(' ');
-        let is_command = words.first().map(String::as_str) == parts.next();
-        is_command && parts.all(|part| words.iter().any(|word| word == part))
-    })
-}
-
 /// What is wrong with a command of hotlap.
 fn mistake(words: &[String]) -> Option<String> {
     let typed = std::iter::once("hotlap").chain(words.iter().map(String::as_str));
     let error = command().try_get_matches_from(typed).err()?;
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => None,
-        _ if not_yet(words).is_some() => None,
         _ => Some(error.to_string()),
     }
 }
@@ -137,7 +118,7 @@ fn commands_in_running_text_exist_with_their_options() {
             let words: Vec<String> = rest.split_whitespace().map(str::to_owned).collect();
             let name = words[0].as_str();
             // The guard is the runner's own, and no command of people.
-            if name == "guard" || name.starts_with('-') || not_yet(&words).is_some() {
+            if name == "guard" || name.starts_with('-') {
                 continue;
             }
             let known = root
@@ -160,27 +141,6 @@ fn commands_in_running_text_exist_with_their_options() {
         }
     }
     assert!(found > 30, "{found}");
-}
-
-#[test]
-fn what_is_not_there_yet_is_not_there() {
-    let root = command();
-    for phrase in NOT_YET {
-        let words: Vec<&str> = phrase.split(' ').collect();
-        let known = root.find_subcommand(words[0]);
-        let has_all = known.is_some_and(|command| {
-            words[1..].iter().all(|word| {
-                let option = word.trim_start_matches('-');
-                command
-                    .get_arguments()
-                    .any(|argument| argument.get_long() == Some(option))
-            })
-        });
-        assert!(
-            !has_all,
-            "`hotlap {phrase}` is there: take it out of NOT_YET"
-        );
-    }
 }
 
 #[test]

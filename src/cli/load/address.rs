@@ -28,8 +28,9 @@ impl Url {
             &text["https://".len()..]
         } else if lower.starts_with("http://") {
             &text["http://".len()..]
-        } else if let Some(path) = lower.strip_prefix("unix:") {
-            let path = &text[text.len() - path.trim_start_matches("//").len()..];
+        } else if lower.starts_with("unix:/") {
+            let path = &text["unix:".len()..];
+            let path = path.strip_prefix("//").unwrap_or(path);
             return Err(format!(
                 "a Unix-domain socket is named beside the URL: --unix-socket {path} http://localhost/"
             ));

@@ -13,6 +13,8 @@ pub enum Broken {
     GoAway(h2::Reason),
     /// The request was not sent, since the connection had ended.
     Unsent,
+    /// The server has reset the stream without an error before the end of a response that it had begun.
+    Cut,
     /// The server has closed the connection.
     Closed,
     /// The connection broke.
@@ -91,6 +93,7 @@ impl fmt::Display for Broken {
                 "the server ended the connection without processing the request (GOAWAY, {reason:?}: {reason})"
             ),
             Self::Unsent => f.write_str("the connection ended before the request was sent"),
+            Self::Cut => f.write_str("the server reset the stream before the end of its response"),
             Self::Closed => f.write_str("the server closed the connection"),
             Self::Io(kind) => write!(f, "the connection broke: {kind}"),
             Self::Protocol(reason) => write!(

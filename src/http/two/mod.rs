@@ -7,7 +7,7 @@ mod request;
 
 pub use broken::Broken;
 pub use meter::{Answered, Meter, Metered, Traffic};
-pub use request::{Body, Http2Request, announced};
+pub use request::{Body, Http2Request, announced, is_cut};
 
 use super::decoder::ProtocolError;
 use super::exchange::{Exchange, ExchangeError, Kept};
@@ -102,7 +102,7 @@ impl Http2 {
                 });
             }
         }
-        if request.is_cut(&head.headers, kept.received(), body.is_end_stream()) {
+        if is_cut(&head.headers, kept.received(), body.is_end_stream()) {
             return Err(ExchangeError::Protocol(ProtocolError::ShortBody));
         }
         Ok(kept.finish(true, 0))

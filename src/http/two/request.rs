@@ -67,18 +67,14 @@ impl Http2Request {
         *request.headers_mut() = self.headers.clone();
         request
     }
+}
 
-    /// Whether a response that came to an end is not whole, after so many bytes of its body; `ended` tells whether the server
-    /// ended the stream itself. It may reset a stream with `NO_ERROR` behind a whole response (RFC 9113, section 8.1), and hyper
-    /// takes each such reset for the end. That the stream was ended before does not show while a body is being sent.
-    pub fn is_cut(&self, headers: &HeaderMap, received: u64, ended: bool) -> bool {
-        // How much there is of a body whose stream was ended is judged by h2.
-        !ended
-            && match announced(headers) {
-                Some(length) => received < length,
-                None => self.body.is_empty(),
-            }
-    }
+/// Whether a response that came to an end is not whole, after so many bytes of its body; `ended` tells whether the server
+/// ended the stream itself. It may reset a stream with `NO_ERROR` behind a whole response (RFC 9113, section 8.1), and hyper
+/// takes each such reset for the end; h2 keeps whether the stream was ended before.
+pub fn is_cut(headers: &HeaderMap, received: u64, ended: bool) -> bool {
+    // How much there is of a body whose stream was ended is judged by h2.
+    !ended && announced(headers).is_none_or(|length| received < length)
 }
 
 /// The size of a body as its head announces it, in bytes.

@@ -3,12 +3,11 @@
 //!
 //! What becomes of those behind when the connection ends:
 //! - After a response that announces the close, or where the connection ends before the first byte of a response and has
-//!   carried one before, nothing was said of the requests that are left. They are sent once more, on a new connection, and
+//!   carried one before, nothing was said of the requests that are left. They are sent again, on a new connection, and
 //!   counted as retried. Where no close was announced, whoever was sent twice by then fails as closed early; and where one
 //!   of them must not come twice, as a POST, all fail.
 //! - Where it breaks in any other way (a malformed or cut response, a time-out, bytes that nothing asked for), all that were
-//!   sent on it fail by what broke it: no answer to them can come any more. Those of which nothing was written yet are
-//!   sent on the next one.
+//!   sent on it fail by what broke it: no answer to them can come any more.
 
 use super::{Connection, MOST_READS, Phase, Shared};
 use crate::http::{Ending, ProtocolError, Step};
@@ -96,8 +95,21 @@ impl Pipeline {
     /// again. Where it is not `known` that the server has not processed them, those that were sent again before fail by `cause`.
     fn send_again(&mut self, answered: usize, known: bool, cause: Cause, shared: &mut Shared) {
         let mut failing = 0;
-        let sent = self.sent;
-        for ahead in self.queue.iter_mut().take(sent).skip(answered) {
+        let begun = self.begun();
+        for (at, ahead) in self
+            .queue
+            .iter_mut()
+            .take(self.sent)
+            .enumerate()
+            .skip(answered)
+        {
+            if at >= begun {
+                // It only lay ready.
+                if !ahead.retried {
+                    ahead.written = None;
+                }
+                continue;
+            }
             if ahead.retried && !known {
                 // The older ones were sent again first, so these lie in front.
                 failing += 1;
@@ -130,9 +142,9 @@ impl Pipeline {
         sent.take_while(|ahead| ahead.from < written).count()
     }
 
-    /// All of which something was written fail; where there is none, the oldest one. Those behind are still to be sent.
+    /// All that were sent fail; where none was, the oldest one.
     fn fail_all(&mut self, cause: Cause) {
-        let failing = self.begun().max(1);
+        let failing = self.sent.max(1);
         self.close();
         self.failing = Some((cause, failing));
     }
@@ -185,6 +197,9 @@ impl Pipeline {
         for _ in 0..MOST_READS {
             if let Some(end) = self.read_on(shared) {
                 return Some(end);
+            }
+            if shared.sated {
+                return None;
             }
             // What comes before anything is written was not asked for.
             let early = if self.sent == 0 && self.link.served {

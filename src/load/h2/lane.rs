@@ -2,7 +2,7 @@
 
 use super::floor::{End, Floor};
 use super::link::{Link, Live};
-use crate::http::{Broken, Checker, ProtocolError, Sink as _, announced};
+use crate::http::{Broken, Checker, ProtocolError, Sink as _, announced, is_cut};
 use crate::load::cause::Cause;
 use http_body_util::BodyExt as _;
 use hyper::body::Body as _;
@@ -10,13 +10,16 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// A request is refused so often by connections that have processed nothing yet, and is sent again.
+const MOST_REFUSED: u8 = 16;
+
 /// How far a request has come.
 struct Trip {
     begun: Instant,
     /// When it was handed to hyper, the first time if it is sent again.
     written: Option<Instant>,
-    /// Whether it was sent again though its connection had processed nothing, or may have processed it.
-    retried: bool,
+    /// How often it was sent again though its connection had processed nothing, or may have processed it.
+    again: u8,
     /// Whether its head has come,
     head: bool,
     /// and whether less of the body than that announces.
@@ -32,7 +35,7 @@ pub(super) async fn live(floor: Rc<Floor>, link: Rc<Link>, index: usize) {
         let mut trip = Trip {
             begun: now,
             written: None,
-            retried: false,
+            again: 0,
             head: false,
             short: false,
         };
@@ -89,10 +92,15 @@ async fn ask(
         // A connection that carries few requests refuses many of those behind them. While some are processed, others will be.
         let refused = broken.is_unprocessed();
         let surely = refused && live.has_served();
-        if trip.head || !(surely || ((refused || idle) && !trip.retried)) {
+        let most = if refused {
+            MOST_REFUSED
+        } else {
+            u8::from(idle)
+        };
+        if trip.head || !(surely || trip.again < most) {
             return Err(cause(broken, trip));
         }
-        trip.retried |= !surely;
+        trip.again += u8::from(!surely);
         floor.recorder.borrow_mut().retried();
     }
 }
@@ -140,8 +148,8 @@ async fn exchange(
             }
         }
     }
-    if request.is_cut(&head.headers, checker.body_bytes(), body.is_end_stream()) {
-        return Err(Broken::Closed);
+    if is_cut(&head.headers, checker.body_bytes(), body.is_end_stream()) {
+        return Err(Broken::Cut);
     }
     Ok(())
 }
@@ -149,6 +157,7 @@ async fn exchange(
 /// A body that ends too early breaks the protocol where its size was announced.
 fn cause(broken: Broken, trip: &Trip) -> Cause {
     match broken {
+        Broken::Cut => ProtocolError::ShortBody.into(),
         Broken::Closed if trip.head => ProtocolError::ShortBody.into(),
         Broken::Protocol(_) if trip.short => ProtocolError::ShortBody.into(),
         broken => Cause::Http2(broken),

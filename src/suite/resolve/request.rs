@@ -267,7 +267,8 @@ impl Resolver {
 
 /// Whether the first that a text gives is the number of a request, or one by chance.
 fn begins_with_a_number(text: &str) -> bool {
-    let first = text.strip_prefix("{{").map(str::trim_start);
+    let first = text.strip_prefix("{{");
+    let first = first.map(|first| first.trim_start_matches(['-', '+']).trim_start());
     first.is_some_and(|first| {
         ["counter", "random"]
             .iter()
