@@ -158,8 +158,8 @@ fn idle_connections_are_found_but_not_while_draining() {
     assert_eq!(limit(&late, &ten_seconds(10)), Some(Limit::Idle));
     // After a failed connect a connection pauses, which is no fault of the generator's.
     let mut refused = late.clone();
-    refused.errors.insert(ErrorKind::ConnectRefused, 1);
-    refused.counts.failed += 1;
+    refused.errors.insert(ErrorKind::ConnectRefused, 60);
+    refused.counts.failed += 60;
     assert_eq!(limit(&refused, &ten_seconds(10)), None);
     let half = load(50_000, Duration::from_millis(1));
     assert!(validity(&half, &ten_seconds(10), 0.001)[0].contains("0.500 ×"));

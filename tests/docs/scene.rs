@@ -51,6 +51,11 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
         "hotlap run suites/shop.toml --resume",
         "needs a run that was cut off; tests/cases/kill.rs",
     ),
+    (
+        "docs/guide.md",
+        "history*.csv merge=union",
+        "what git merges; tests/cases/history.rs",
+    ),
     ("README.md", "hotlap init --cron", "tests/cases/init.rs"),
     (
         "README.md",
