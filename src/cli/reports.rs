@@ -6,11 +6,10 @@ use super::splice::Splice;
 use super::standing;
 use super::terminal::{say, say_error, say_warning};
 use crate::ids::CellId;
-use crate::publish::{Pages, Published, places, publish};
+use crate::publish::{Pages, Published, places, publish, shown};
 use crate::record::{Baseline, End, Outcome, Trial};
 use crate::report::{
     Digest, GateLines, Input, Options, Output, ReportError, Reporter, Template, history_rows,
-    render,
 };
 use crate::store::{self, StoreError, Stored, write_whole};
 use std::path::{Path, PathBuf};
@@ -57,6 +56,23 @@ pub(super) fn write(
         };
         made.write(out, template, into)
     })
+}
+
+/// Whether a run has its report, its page and its rows in the history.
+pub(super) fn are_written(stored: &Stored, folder: &Path, out: &Path) -> bool {
+    let digest = with_input(stored, None, Digest::of);
+    let is_shown = || shown(out, &digest).is_some_and(|shown| shown.run >= digest.run);
+    let is_night = || is_in_history(stored, out);
+    folder.join("report.md").is_file() && (!digest.whole || (is_shown() && is_night()))
+}
+
+/// Whether the history has every row of a run.
+fn is_in_history(stored: &Stored, out: &Path) -> bool {
+    let rows = with_input(stored, None, history_rows);
+    let spec = &stored.run.spec;
+    store::history_path(out, &spec.suite, spec.profile.as_deref())
+        .and_then(|path| store::has_history(&path, &rows))
+        .unwrap_or(false)
 }
 
 /// A run whose reports are made.
@@ -122,7 +138,7 @@ impl Made<'_> {
         let cells = run.spec.cells.iter();
         Written {
             report,
-            gates: GateLines::of(self.reporter.input()),
+            gates: self.reporter.gates(),
             bad_trials: bad.len(),
             bad_cells: cells
                 .clone()
@@ -247,11 +263,12 @@ pub(super) fn make(
     options: &Options,
 ) -> Result<Reports, Exit> {
     with_input(stored, baseline, |input| {
-        let outputs = render(input, options).map_err(|error| say_report_error(&error))?;
+        let reporter = Reporter::new(*input);
+        let outputs = reporter.render(options);
         Ok(Reports {
-            outputs,
-            digest: Digest::of(input),
-            gates: GateLines::of(input),
+            outputs: outputs.map_err(|error| say_report_error(&error))?,
+            digest: reporter.digest_in_figures(),
+            gates: reporter.gates(),
         })
     })
 }

@@ -146,7 +146,13 @@ fn run_all(arguments: &RunArgs) -> Result<Exit, Exit> {
                 exits.push((work.suite.clone(), exit));
                 worst.max(exit)
             }
-            Err(exit) => return Err(worst.max(exit)),
+            Err(exit) => {
+                exits.push((work.suite.clone(), exit));
+                if exits.len() > 1 && !arguments.quiet {
+                    say_line(&sentence::of_all(&exits));
+                }
+                return Err(worst.max(exit));
+            }
         };
         if session.cancel.is_cancelled() {
             return Ok(Exit::Interrupted);
@@ -438,7 +444,7 @@ impl Sessions<'_> {
                 },
             );
             match todo {
-                Todo::Nothing(run, stored) => return self.nothing(&run, &stored),
+                Todo::Nothing(run, stored) => return self.nothing(&run, &stored, &work.out),
                 Todo::GoOn(run) => work.task = Task::GoOn(run, Box::new(planned.spec.clone())),
                 Todo::Begin(Some(why)) if !self.arguments.quiet => {
                     say_line(&format!("{}: {why}, so it is run", work.suite));
@@ -483,8 +489,12 @@ impl Sessions<'_> {
         self.report(ended, &path, work)
     }
 
-    /// Says that nothing was to be done, and what became of the gates of the run that stands.
-    fn nothing(&self, run: &Path, stored: &Stored) -> Result<Exit, Exit> {
+    /// Says that nothing was to be done, and what became of the gates of the run that stands. What its end was cut off from
+    /// is made up for.
+    fn nothing(&self, run: &Path, stored: &Stored, out: &Path) -> Result<Exit, Exit> {
+        if !reports::are_written(stored, run, out) {
+            reports::write(run, out, self.template.as_ref(), self.into.as_ref())?;
+        }
         let gates = if self.arguments.gate {
             reports::make(stored, None, &Options::default())?.gates
         } else {

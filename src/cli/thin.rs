@@ -2,6 +2,7 @@
 //! never the newest complete run, one that a page or a kept run's baseline refers to, or what is committed.
 
 use super::exit::Exit;
+use super::reports::{add_to_history, open};
 use super::revisions::ask;
 use super::run::stored;
 use super::suites::counted;
@@ -68,12 +69,25 @@ pub(super) fn thin(thinning: &Thinning<'_>) -> Result<(), Exit> {
         return Ok(());
     }
     for (run, contents) in &gone {
+        keep_its_night(run, out)?;
         contents.remove(&run.path).map_err(|error| {
             say_error(&format!("{}: {error}", run.path.display()));
             Exit::Machine
         })?;
     }
-    say_line(&format!("{all} were taken away"));
+    say_line(&format!("taken away: {all}"));
+    Ok(())
+}
+
+/// Puts a run that is about to go into its suite's history, where that does not have it yet.
+fn keep_its_night(run: &RunSummary, out: &Path) -> Result<(), Exit> {
+    if run.state != RunState::Complete || !run.selection.is_empty() {
+        return Ok(());
+    }
+    let added = add_to_history(&open(&run.path)?, out).map_err(|error| stored(&error))?;
+    if added {
+        say_line(&format!("{}: its figures are in the history now", run.id));
+    }
     Ok(())
 }
 

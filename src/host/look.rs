@@ -4,6 +4,7 @@ use super::kernel::{self, Task};
 use super::{cgroup, facts, others, read};
 use crate::record::{Busy, Surroundings};
 use rustix::param::clock_ticks_per_second;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
@@ -103,14 +104,26 @@ fn tasks() -> Vec<Task> {
 /// How often processors were too hot since boot; none where they do not tell.
 pub(super) fn overheated() -> Option<u64> {
     let cpus = facts::cpu_list(&read("/sys/devices/system/cpu/online")?)?;
-    let counts = cpus.iter().flat_map(|cpu| {
-        ["core_throttle_count", "package_throttle_count"].map(|name| {
-            let path = format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{name}");
-            read(&path)?.trim().parse::<u64>().ok()
+    let number = |cpu: &usize, name: &str| {
+        let path = format!("/sys/devices/system/cpu/cpu{cpu}/{name}");
+        read(&path)?.trim().parse::<u64>().ok()
+    };
+    let cores = cpus
+        .iter()
+        .filter_map(|cpu| number(cpu, "thermal_throttle/core_throttle_count"));
+    // Each processor of a package tells of the whole package.
+    let packages: BTreeMap<u64, u64> = cpus
+        .iter()
+        .filter_map(|cpu| {
+            let package = number(cpu, "topology/physical_package_id").unwrap_or(0);
+            Some((
+                package,
+                number(cpu, "thermal_throttle/package_throttle_count")?,
+            ))
         })
-    });
-    counts
-        .flatten()
+        .collect();
+    cores
+        .chain(packages.into_values())
         .fold(None, |sum, count| Some(sum.unwrap_or(0) + count))
 }
 

@@ -13,11 +13,22 @@ pub(super) fn others(before: &[Task], after: &[Task], ours: &[u32]) -> Vec<(Stri
         .collect();
     let alive: HashSet<(u32, u64)> = after.iter().map(|task| (task.pid, task.start)).collect();
     // What those that are gone had used before has come to their parents.
+    let gone: HashMap<u32, u32> = before
+        .iter()
+        .filter(|task| !alive.contains(&(task.pid, task.start)))
+        .map(|task| (task.pid, task.parent))
+        .collect();
     let mut inherited: HashMap<u32, u64> = HashMap::new();
-    for task in before {
-        if !alive.contains(&(task.pid, task.start)) {
-            *inherited.entry(task.parent).or_default() += task.ticks;
+    for task in before.iter().filter(|task| gone.contains_key(&task.pid)) {
+        // The nearest that is still there has it in the end.
+        let mut heir = task.parent;
+        for _ in 0..gone.len() {
+            match gone.get(&heir) {
+                Some(parent) => heir = *parent,
+                None => break,
+            }
         }
+        *inherited.entry(heir).or_default() += task.ticks;
     }
     let own = family(after, ours);
     let mut by_name: HashMap<&str, u64> = HashMap::new();

@@ -11,13 +11,15 @@ use crate::record::{ErrorKind, Load, METRICS, Outcome, Proof, Trial};
 use crate::spec::{Cell, Spec};
 use crate::stats::{
     CellSummary, Comparison, Growth, Spread, State, Steadiness, comparisons, steadiness_of,
-    summarise,
 };
 use serde_json::Value as Json;
 use std::fmt::Write as _;
 
 /// `summary.csv`: a row a cell, in file order.
-pub(super) fn summary(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
+pub(super) fn summary(
+    input: &Input<'_>,
+    cells: &[CellSummary<'_>],
+) -> Result<Vec<u8>, ReportError> {
     let spec = &input.run.spec;
     let mut head = names_head(spec);
     head.extend(
@@ -58,10 +60,9 @@ pub(super) fn summary(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
         ]
         .map(str::to_owned),
     );
-    let cells = summarise(input.run, input.trials);
-    let growths = Growths::of(&cells, input.readings);
-    let all = comparisons(input.run, &cells);
-    let judged = gate::judged(input, &cells);
+    let growths = Growths::of(cells, input.readings);
+    let all = comparisons(input.run, cells);
+    let judged = gate::judged(input, cells);
     let rows = cells.iter().map(|cell| {
         let mut row = names(spec, cell.cell);
         row.extend(counts(cell));
@@ -76,7 +77,7 @@ pub(super) fn summary(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
                 row.push(number(interval.map(|interval| interval.high)));
             }
         }
-        row.extend(compared(cell, &cells, &all));
+        row.extend(compared(cell, cells, &all));
         row.push(gate::word(cell, &judged).to_owned());
         row.extend(grown(growths.get(cell)));
         row
@@ -215,7 +216,7 @@ fn looked(trial: &Trial) -> Option<&Load> {
 }
 
 /// `trials.csv`: a row a trial, by cell in file order and repetition.
-pub(super) fn trials(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
+pub(super) fn trials(input: &Input<'_>, cells: &[CellSummary<'_>]) -> Result<Vec<u8>, ReportError> {
     let spec = &input.run.spec;
     let mut head = names_head(spec);
     head.extend(
@@ -250,7 +251,6 @@ pub(super) fn trials(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
         ]
         .map(str::to_owned),
     );
-    let cells = summarise(input.run, input.trials);
     let rows = cells.iter().flat_map(|cell| {
         cell.trials
             .iter()
@@ -300,9 +300,11 @@ fn trial_row(spec: &Spec, cell: &Cell, trial: &Trial) -> Vec<String> {
 
 /// `roles.csv`: a row for each role of each trial; none where no trial has more than one role, so that
 /// `trials.csv` tells all.
-pub(super) fn roles(input: &Input<'_>) -> Result<Option<Vec<u8>>, ReportError> {
+pub(super) fn roles(
+    input: &Input<'_>,
+    cells: &[CellSummary<'_>],
+) -> Result<Option<Vec<u8>>, ReportError> {
     let spec = &input.run.spec;
-    let cells = summarise(input.run, input.trials);
     if !cells.iter().any(has_several) {
         return Ok(None);
     }

@@ -59,9 +59,13 @@ pub struct Digest {
 impl Digest {
     /// The run of these records in short.
     pub fn of(input: &Input<'_>) -> Self {
+        Self::of_cells(input, &summarise(input.run, input.trials))
+    }
+
+    /// The same of records that are summarised.
+    pub(super) fn of_cells(input: &Input<'_>, cells: &[CellSummary<'_>]) -> Self {
         let run = input.run;
-        let cells = summarise(run, input.trials);
-        let gates = judged(input, &cells);
+        let gates = judged(input, cells);
         let count = |test: fn(&CellSummary<'_>) -> bool| cells.iter().filter(|c| test(c)).count();
         Self {
             run: run.id.clone(),
@@ -83,7 +87,7 @@ impl Digest {
             headline: None,
             machine: None,
             unchanged_since: None,
-            whole: whole(run, &cells),
+            whole: whole(run, cells),
         }
     }
 

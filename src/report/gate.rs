@@ -16,6 +16,7 @@ use crate::units::{show_number, significant, write_duration};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// With more gates that held they are folded away.
@@ -63,8 +64,12 @@ pub struct GateLines {
 impl GateLines {
     /// The gates of these records.
     pub fn of(input: &Input<'_>) -> Self {
-        let cells = summarise(input.run, input.trials);
-        let all = judged(input, &cells);
+        Self::of_cells(input, &summarise(input.run, input.trials))
+    }
+
+    /// The same of records that are summarised.
+    pub(super) fn of_cells(input: &Input<'_>, cells: &[CellSummary<'_>]) -> Self {
+        let all = judged(input, cells);
         let naming = Naming::of(&input.run.spec);
         let line = |judgement: &Judgement<'_, '_>| {
             let row = row(input, &naming, judgement);
@@ -116,12 +121,14 @@ pub(super) fn judged<'c, 'a>(
             judge(input.run, cells, Some(&earlier))
         }
     };
-    let asks = |id: &CellId| {
-        let own = cells.iter().find(|cell| cell.cell.id == *id);
-        own.is_some_and(|cell| cell.cell.gates.iter().any(|limit| limit.history))
-    };
-    if cells.iter().any(|cell| asks(&cell.cell.id)) {
-        let nights = nights::of(input, asks);
+    let asks = |cell: &&CellSummary<'_>| cell.cell.gates.iter().any(|limit| limit.history);
+    let asking: BTreeSet<&CellId> = cells
+        .iter()
+        .filter(asks)
+        .map(|cell| &cell.cell.id)
+        .collect();
+    if !asking.is_empty() {
+        let nights = nights::of(input, |id| asking.contains(id));
         all.extend(judge_nights(
             input.run,
             cells,

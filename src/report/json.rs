@@ -18,8 +18,8 @@ use super::{capacity, paced, timing};
 use crate::record::{Direction, ErrorKind, FORMAT, METRICS, Metric, Run};
 use crate::spec::DIRTY;
 use crate::stats::{
-    CellSummary, Comparison, ENOUGH_TRIALS, Effect, Spread, Steadiness, Verdict, comparisons,
-    effect, least_steady, ratio, summarise,
+    CellSummary, Comparison, ENOUGH_TRIALS, Effect, Series, Spread, Steadiness, Verdict,
+    comparisons, effect, least_steady, ratio,
 };
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::{Map, Value, json};
@@ -32,11 +32,14 @@ pub(super) const TOO_FEW: &str = "too few samples";
 pub(super) const NOT_TOLD: &str = "not told by the generator";
 
 /// The report.
-pub(super) fn report(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
+pub(super) fn report(
+    input: &Input<'_>,
+    cells: &[CellSummary<'_>],
+    nights: &[Series],
+) -> Result<Vec<u8>, ReportError> {
     let run = input.run;
-    let cells = summarise(run, input.trials);
-    let compared = comparisons(run, &cells);
-    let growths = Growths::of(&cells, input.readings);
+    let compared = comparisons(run, cells);
+    let growths = Growths::of(cells, input.readings);
     let mut value = json!({
         "format": FORMAT,
         "run": run.id,
@@ -45,7 +48,7 @@ pub(super) fn report(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
         "profile": run.spec.profile,
         "selection": run.selection,
         "end": run.end,
-        "digest": Digest::of(input),
+        "digest": Digest::of_cells(input, cells),
         "seed": run.spec.run.seed,
         "order": run.spec.run.order,
         "host": run.host,
@@ -58,20 +61,20 @@ pub(super) fn report(input: &Input<'_>) -> Result<Vec<u8>, ReportError> {
         "metrics": METRICS.iter().map(entry).collect::<Map<_, _>>(),
         "cells": null,
         "since": input.baseline.map(|old| since_json::of(old, &baseline::of(input))),
-        "gates": gate::json(input, &gate::judged(input, &cells)),
+        "gates": gate::json(input, &gate::judged(input, cells)),
         "notes": input.notes,
     });
     if let (Some(report), Some(revisions)) = (value.as_object_mut(), revisions(run)) {
         report.insert("revisions".to_owned(), revisions);
     }
-    if let (Some(report), Some(nights)) = (value.as_object_mut(), nights::json(input)) {
+    if let (Some(report), Some(nights)) = (value.as_object_mut(), nights::json(input, nights)) {
         report.insert("history".to_owned(), nights);
     }
-    if let (Some(report), Some(noise)) = (value.as_object_mut(), noise::json(&cells)) {
+    if let (Some(report), Some(noise)) = (value.as_object_mut(), noise::json(cells)) {
         report.insert("noise".to_owned(), noise);
     }
     value.sort_all_objects();
-    let (cells, compared, growths) = (&*cells, &*compared, &growths);
+    let (compared, growths) = (&*compared, &growths);
     let cells = move || {
         cells.iter().map(move |cell| {
             let mut value = cell_json(run, cell, cells, compared, growths);

@@ -57,6 +57,7 @@ pub use view::View;
 
 use crate::ids::TrialId;
 use crate::record::{Baseline, HistoryRow, Reading, Run, Trial};
+use crate::stats::{CellSummary, Series, summarise};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -181,6 +182,8 @@ pub fn render(input: &Input<'_>, options: &Options) -> Result<Vec<Output>, Repor
 /// What makes all that is published of one run. What templates see of it is made once.
 pub struct Reporter<'a> {
     input: Input<'a>,
+    cells: Vec<CellSummary<'a>>,
+    nights: OnceCell<Vec<Series>>,
     view: OnceCell<View>,
 }
 
@@ -189,22 +192,29 @@ impl<'a> Reporter<'a> {
     pub fn new(input: Input<'a>) -> Self {
         Self {
             input,
+            cells: summarise(input.run, input.trials),
+            nights: OnceCell::new(),
             view: OnceCell::new(),
         }
     }
 
-    /// The records.
-    pub fn input(&self) -> &Input<'a> {
-        &self.input
+    /// What became of the suite's gates.
+    pub fn gates(&self) -> GateLines {
+        GateLines::of_cells(&self.input, &self.cells)
+    }
+
+    fn nights(&self) -> &[Series] {
+        self.nights.get_or_init(|| nights::so_far(&self.input))
     }
 
     fn view(&self) -> &View {
-        self.view.get_or_init(|| View::of(&self.input))
+        let made = || View::of_cells(&self.input, &self.cells, self.nights());
+        self.view.get_or_init(made)
     }
 
     /// Makes the reports that `options` asks for.
     pub fn render(&self, options: &Options) -> Result<Vec<Output>, ReportError> {
-        let input = &self.input;
+        let (input, cells) = (&self.input, self.cells.as_slice());
         let wants = |format| {
             let usual = options.formats.is_empty() && options.template.is_none();
             (usual && format != Format::Badge) || options.formats.contains(&format)
@@ -233,17 +243,20 @@ impl<'a> Reporter<'a> {
             }
         }
         if wants(Format::Html) && own.map(Template::file_name) != Some("report.html") {
-            add("report.html", html::render(input, self.view().clone())?);
+            add(
+                "report.html",
+                html::render(input, cells, self.view().clone())?,
+            );
         }
         if wants(Format::Csv) {
-            add("summary.csv", csv::summary(input)?);
-            add("trials.csv", csv::trials(input)?);
-            if let Some(bytes) = csv::roles(input)? {
+            add("summary.csv", csv::summary(input, cells)?);
+            add("trials.csv", csv::trials(input, cells)?);
+            if let Some(bytes) = csv::roles(input, cells)? {
                 add("roles.csv", bytes);
             }
         }
         if wants(Format::Json) {
-            add("report.json", json::report(input)?);
+            add("report.json", json::report(input, cells, self.nights())?);
         }
         if wants(Format::Badge) {
             add("badge.svg", self.badge()?);
@@ -251,9 +264,14 @@ impl<'a> Reporter<'a> {
         Ok(outputs)
     }
 
+    /// What the index needs of the run, but for its words.
+    pub fn digest_in_figures(&self) -> Digest {
+        Digest::of_cells(&self.input, &self.cells)
+    }
+
     /// What the index needs of the run.
     pub fn digest(&self) -> Digest {
-        Digest::of(&self.input).told(self.view())
+        self.digest_in_figures().told(self.view())
     }
 
     /// The run's badge, an SVG.

@@ -341,11 +341,10 @@ pub fn history_json(
 }
 
 /// What `report.json` has of the nights; none where the page has no section of them.
-pub(super) fn json(input: &Input<'_>) -> Option<Value> {
-    if input.history.iter().all(|row| row.run == input.run.id) {
+pub(super) fn json(input: &Input<'_>, all: &[Series]) -> Option<Value> {
+    if all.is_empty() {
         return None;
     }
-    let all = of(input, |_| true);
     let with_changes = all.iter().filter(|one| !one.changes.is_empty());
     let one = |one: &Series| {
         let mut value = head(one);

@@ -56,7 +56,8 @@ fn sized(one: Disturbance) -> (&'static str, f64) {
     match one {
         Disturbance::Stolen(share) => (WORDS[0], share),
         Disturbance::Others(share) => (WORDS[1], share),
-        Disturbance::Quota(share) => (WORDS[2], share),
+        // Each processor counts the threads that it stopped.
+        Disturbance::Quota(share) => (WORDS[2], share.min(1.0)),
         Disturbance::Heat(times) => (WORDS[3], times as f64),
         Disturbance::Swap(pages) => (WORDS[4], pages as f64),
     }

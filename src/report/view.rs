@@ -24,7 +24,7 @@ use super::show;
 use super::since::SinceView;
 use super::timing::{self, TimingNote};
 use super::{Input, digest};
-use crate::stats::{CellSummary, State, Verdict, comparisons, summarise};
+use crate::stats::{CellSummary, Series, State, Verdict, comparisons, summarise};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -289,30 +289,38 @@ pub struct TrialView {
 impl View {
     /// The view of these records.
     pub fn of(input: &Input<'_>) -> Self {
+        let summaries = summarise(input.run, input.trials);
+        Self::of_cells(input, &summaries, &nights::so_far(input))
+    }
+
+    /// The same of records that are summarised, with the nights so far.
+    pub(super) fn of_cells(
+        input: &Input<'_>,
+        summaries: &[CellSummary<'_>],
+        nights: &[Series],
+    ) -> Self {
         let run = input.run;
-        let summaries = summarise(run, input.trials);
         let naming = Naming::of(&run.spec);
-        let nights = nights::so_far(input);
         let measured: Vec<&CellSummary<'_>> = summaries
             .iter()
             .filter(|cell| cell.state == State::Measured)
             .collect();
-        let compared = comparisons(run, &summaries);
-        let growths = Growths::of(&summaries, input.readings);
+        let compared = comparisons(run, summaries);
+        let growths = Growths::of(summaries, input.readings);
         let cells: Vec<CellView> = measured
             .iter()
-            .map(|cell| cell_view(&naming, cell, &summaries, &compared, &growths))
+            .map(|cell| cell_view(&naming, cell, summaries, &compared, &growths))
             .collect();
         let (intervals, ranges) = spreads(&cells);
         let bounded = cells.iter().any(|cell| !cell.bound.is_empty());
         let roles = roles::rows(&naming, &measured);
-        let (findings, basis) = findings(run, &naming, &summaries, &growths);
-        let judged = gate::judged(input, &summaries);
+        let (findings, basis) = findings(run, &naming, summaries, &growths);
+        let judged = gate::judged(input, summaries);
         let mut view = Self {
             headline: String::new(),
             question: run.spec.description.as_deref().and_then(headline::question),
             machine: method::machine_in_short(&run.host),
-            page: digest::page_from_run(run, &summaries),
+            page: digest::page_from_run(run, summaries),
             most_rows: ALL_ROWS,
             boards: board::boards(&naming, &measured),
             title: run.spec.title.clone(),
@@ -329,13 +337,13 @@ impl View {
                 .first()
                 .map(|s| s.started.clone())
                 .unwrap_or_default(),
-            banners: banners(run, &summaries, &judged),
+            banners: banners(run, summaries, &judged),
             findings,
             basis,
             since: input
                 .baseline
                 .map(|old| SinceView::of(old, &baseline::of(input), false)),
-            nights: nights::view(input, &naming, &nights),
+            nights: nights::view(input, &naming, nights),
             gates: gate::view(input, &naming, &judged),
             name_columns: naming.columns(),
             merged_names: naming.is_merged(),
@@ -345,20 +353,20 @@ impl View {
                 .any(|cell| cell.ratio_raw.is_some() || cell.no_effect),
             compressed: measured.iter().any(|cell| {
                 bodies(cell).is_some_and(|body| body.wire != body.decoded || body.vary())
-            }) || toggled_sizes(&run.spec, &summaries),
+            }) || toggled_sizes(&run.spec, summaries),
             range_head: range_head(intervals, ranges),
             intervals,
             ranges,
-            searched: capacity::rows(&naming, &summaries),
-            search_limits: capacity::limits(&summaries),
-            paced: paced::rows(&naming, &summaries),
+            searched: capacity::rows(&naming, summaries),
+            search_limits: capacity::limits(summaries),
+            paced: paced::rows(&naming, summaries),
             growing: cells.iter().any(|cell| cell.growing),
             cells,
             bounded,
             connecting: measured.iter().any(|cell| !cell.cell.work.keep_alive),
             external: measured.iter().any(|cell| timing::is_external(cell)),
-            timings: timing::notes(&summaries),
-            derived: timing::derived(&summaries),
+            timings: timing::notes(summaries),
+            derived: timing::derived(summaries),
             judged: compared
                 .iter()
                 .any(|one| one.verdict != Verdict::TooFew && one.ratio.interval.is_some()),
@@ -366,12 +374,12 @@ impl View {
             roles_apart: roles.iter().any(|role| role.apart),
             roles,
             shares: shares::rows(&naming, &measured),
-            plots: plot::all(input, &naming, &summaries, &nights),
-            published: published(&run.spec, &naming, &summaries),
-            others: others(&naming, &summaries),
-            trials: trials(&naming, &summaries),
-            generator: generator::rows(&naming, &summaries),
-            cautions: caution::all(input, &naming, &summaries, &growths),
+            plots: plot::all(input, &naming, summaries, nights),
+            published: published(&run.spec, &naming, summaries),
+            others: others(&naming, summaries),
+            trials: trials(&naming, summaries),
+            generator: generator::rows(&naming, summaries),
+            cautions: caution::all(input, &naming, summaries, &growths),
             facts: facts(run, input),
             recipes: recipes(run, &naming),
             suite_path: run.suite.path.clone(),

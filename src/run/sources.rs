@@ -14,9 +14,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// Where a report begins that was put into another file (`hotlap report --splice`).
-const BEGIN: &str = "<!-- hotlap:begin -->";
-/// Where it ends.
-const END: &str = "<!-- hotlap:end -->";
+const BEGIN: &str = "<!-- hotlap:begin";
+/// Where it ends. Both may name a suite.
+const END: &str = "<!-- hotlap:end";
 
 /// The SHA-256, hexadecimal, of all that a suite measures. `folder` is the suite's, `out` that of the reports, and in
 /// `scratch` git may print. An error says why it cannot be told, in a sentence without its end.
@@ -159,7 +159,7 @@ fn content(path: &Path) -> Result<[u8; 32], String> {
     } else if found.is_file() {
         let runs = found.permissions().mode() & 0o111 != 0;
         hash.update(if runs { "program " } else { "file " });
-        hash.update(without_report(&fs::read(path).map_err(unknown)?));
+        hash.update(without_reports(&fs::read(path).map_err(unknown)?));
     } else {
         // A repository in this one, or something that is no file.
         return Err(format!(
@@ -170,8 +170,8 @@ fn content(path: &Path) -> Result<[u8; 32], String> {
     Ok(hash.finalize().into())
 }
 
-/// A file without the report between its two markers.
-fn without_report(bytes: &[u8]) -> Vec<u8> {
+/// A file without the reports between their markers.
+fn without_reports(bytes: &[u8]) -> Vec<u8> {
     let at = |from: usize, marker: &str| {
         let rest = bytes.get(from..)?;
         let found = rest
@@ -179,11 +179,19 @@ fn without_report(bytes: &[u8]) -> Vec<u8> {
             .position(|window| window == marker.as_bytes())?;
         Some(from + found)
     };
-    let report = at(0, BEGIN).and_then(|begin| Some((begin + BEGIN.len(), at(begin, END)?)));
-    match report {
-        Some((begin, end)) => [&bytes[..begin], &bytes[end..]].concat(),
-        None => bytes.to_vec(),
+    let mut kept = Vec::new();
+    let mut done = 0;
+    while let Some(begin) = at(done, BEGIN)
+        && let Some(end) = at(begin, END)
+    {
+        // The marker itself stays, with the name in it.
+        let shown = at(begin, "-->").map_or(end, |close| close.min(end));
+        kept.extend_from_slice(&bytes[done..shown]);
+        kept.extend_from_slice(&bytes[end..end + END.len()]);
+        done = end + END.len();
     }
+    kept.extend_from_slice(&bytes[done..]);
+    kept
 }
 
 #[cfg(test)]
@@ -192,17 +200,20 @@ mod tests {
 
     #[test]
     fn a_report_in_another_file_is_not_what_is_measured() {
-        let page = |report: &str| format!("# Ours\n{BEGIN}\n{report}{END}\nmore\n");
-        assert_eq!(
-            without_report(page("fast\n").as_bytes()),
-            without_report(page("faster than before\n").as_bytes())
-        );
-        for other in ["# Ours\n", &page("")[1..], "<!-- hotlap:end -->"] {
-            assert_ne!(
-                without_report(other.as_bytes()),
-                without_report(page("").as_bytes())
+        let page = |one: &str, two: &str, own: &str| {
+            let page = format!(
+                "# Ours\n{BEGIN} -->\n{one}{END} -->\n{own}{BEGIN} shop -->\n{two}{END} shop -->\nmore\n"
             );
-            assert!(without_report(other.as_bytes()).len() <= other.len());
+            without_reports(page.as_bytes())
+        };
+        assert_eq!(page("fast\n", "a\n", "x\n"), page("slow\n", "", "x\n"));
+        assert_ne!(page("fast\n", "a\n", "x\n"), page("fast\n", "a\n", "y\n"));
+        for whole in [
+            "# Ours\n",
+            "<!-- hotlap:end -->\n",
+            "<!-- hotlap:begin -->\nx\n",
+        ] {
+            assert_eq!(without_reports(whole.as_bytes()), whole.as_bytes());
         }
     }
 

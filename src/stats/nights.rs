@@ -10,7 +10,7 @@ use crate::record::{
     Baseline, Direction, HistoryFigure, HistoryRow, LostNight, METRICS, Metric, NIGHTLY,
     fingerprint,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// With a correlation of neighbouring nights above this the t-test finds changes that are none.
 pub const CORRELATED: f64 = 0.3;
@@ -245,15 +245,24 @@ type When<'a> = (&'a str, &'a RunId);
 /// its series in order of time, each with its metrics in the order of the registry. A row that is there twice counts once. A lost
 /// night is a gap in what was the newest series of each cell at that time.
 pub fn series(rows: &[HistoryRow], lost: &[LostNight]) -> Vec<Series> {
+    let mut of_names: HashMap<&str, Vec<&HistoryRow>> = HashMap::new();
+    for row in rows {
+        of_names.entry(row.cell.names()).or_default().push(row);
+    }
     let mut all = Vec::new();
     for names in ordered_names(rows) {
-        all.extend(of_cell(&names, rows, lost));
+        all.extend(
+            of_names
+                .get(names)
+                .into_iter()
+                .flat_map(|own| of_cell(own, lost)),
+        );
     }
     all
 }
 
 /// The names of all cells: those of the newest run first, in their order.
-fn ordered_names(rows: &[HistoryRow]) -> Vec<String> {
+fn ordered_names(rows: &[HistoryRow]) -> Vec<&str> {
     let mut runs: Vec<When<'_>> = rows.iter().map(when).collect();
     runs.sort_unstable();
     runs.dedup();
@@ -261,12 +270,12 @@ fn ordered_names(rows: &[HistoryRow]) -> Vec<String> {
     for row in rows {
         by_run.entry(when(row)).or_default().push(row.cell.names());
     }
-    let mut names: Vec<String> = Vec::new();
+    let mut names = Vec::new();
     let mut known: BTreeSet<&str> = BTreeSet::new();
     for run in runs.iter().rev() {
         for name in by_run.get(run).into_iter().flatten() {
             if known.insert(name) {
-                names.push((*name).to_owned());
+                names.push(*name);
             }
         }
     }
@@ -277,10 +286,10 @@ fn when(row: &HistoryRow) -> When<'_> {
     (row.time.as_str(), &row.run)
 }
 
-/// The series of the cells with these names.
-fn of_cell(names: &str, rows: &[HistoryRow], lost: &[LostNight]) -> Vec<Series> {
+/// The series of the cells that have the names of these rows.
+fn of_cell(rows: &[&HistoryRow], lost: &[LostNight]) -> Vec<Series> {
     let mut visits: BTreeMap<(When<'_>, &CellId), Visit<'_>> = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.cell.names() == names) {
+    for row in rows {
         let visit = visits
             .entry((when(row), &row.cell))
             .or_insert_with(|| Visit {

@@ -76,6 +76,12 @@ pub fn read_history(path: &Path) -> Result<History, StoreError> {
     Ok(history)
 }
 
+/// Whether all of these rows are there.
+pub fn has_history(path: &Path, rows: &[HistoryRow]) -> Result<bool, StoreError> {
+    let known: BTreeSet<Key> = read_history(path)?.rows.iter().map(key).collect();
+    Ok(rows.iter().all(|row| known.contains(&key(row))))
+}
+
 /// Appends those of the rows that are not there yet. Says whether there were any.
 pub fn append_history(path: &Path, rows: &[HistoryRow]) -> Result<bool, StoreError> {
     let known: BTreeSet<Key> = read_history(path)?.rows.iter().map(key).collect();

@@ -17,7 +17,7 @@ mod whole;
 pub use baseline::{find_table, read_baseline, read_table, write_baseline};
 pub use error::{Holder, StoreError};
 pub use folder::RunFolder;
-pub use history::{History, append_history, history_csv, history_path, read_history};
+pub use history::{History, append_history, has_history, history_csv, history_path, read_history};
 pub use list::{RunState, RunSummary, find, last, list, newest, unfinished};
 pub use lock::{Lock, lock_machine, lock_output};
 pub use read::{Stored, open};

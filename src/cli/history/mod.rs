@@ -276,11 +276,12 @@ fn read(arguments: &HistoryArgs, place: &Place) -> Result<Known, Exit> {
     let mut history = store::read_history(&path).map_err(|error| refused(&error))?;
     let has: BTreeSet<String> = history.rows.iter().map(|row| row.run.0.clone()).collect();
     let runs = store::list(&place.out).map_err(|error| refused(&error))?;
+    // A run of which some rows are there may have been cut off within them.
     let own = runs.into_iter().filter(|run| {
         run.suite == place.suite
             && run.profile.as_deref() == profile
             && run.selection.is_empty()
-            && !has.contains(&run.id.0)
+            && (arguments.add || !has.contains(&run.id.0))
     });
     let (complete, others): (Vec<RunSummary>, Vec<RunSummary>) =
         own.partition(|run| run.state == RunState::Complete);

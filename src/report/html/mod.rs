@@ -7,6 +7,7 @@ mod order;
 mod trials;
 
 use super::{Input, ReportError, Template, View, templates};
+use crate::stats::CellSummary;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use body::Section;
@@ -32,7 +33,11 @@ struct Page<'a> {
 }
 
 /// The page.
-pub(super) fn render(input: &Input<'_>, mut view: View) -> Result<Vec<u8>, ReportError> {
+pub(super) fn render(
+    input: &Input<'_>,
+    cells: &[CellSummary<'_>],
+    mut view: View,
+) -> Result<Vec<u8>, ReportError> {
     // The author's own Markdown is made HTML apart, since it must not fold or close anything of the report.
     let description = view.description.take().unwrap_or_default();
     let template = Template::new(templates::REPORT_NAME, templates::REPORT);
@@ -45,7 +50,7 @@ pub(super) fn render(input: &Input<'_>, mut view: View) -> Result<Vec<u8>, Repor
     let (body, sections) = body::of_report(&text, images);
     let style = format!("{}{}", templates::PLOT_STYLE, templates::HTML_STYLE);
     let script = templates::HTML_SCRIPT;
-    let (trials, left_out) = trials::all(input);
+    let (trials, left_out) = trials::all(input, cells);
     let page = Page {
         policy: policy(&style, script),
         style: &style,

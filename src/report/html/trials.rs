@@ -5,7 +5,7 @@ use super::super::naming::Naming;
 use super::super::rows::reasons;
 use super::super::show;
 use crate::record::{Load, METRICS, Metric, Outcome, Proof, Trial, Unit, Usage};
-use crate::stats::{CellSummary, State, summarise};
+use crate::stats::{CellSummary, State};
 use serde::Serialize;
 
 /// With more trials than this their detail is left to the records.
@@ -32,12 +32,14 @@ struct TrialDetail {
 }
 
 /// Every cell with its trials in file order, or how many trials there are where they are too many.
-pub(super) fn all(input: &Input<'_>) -> (Vec<CellTrials>, Option<usize>) {
+pub(super) fn all(
+    input: &Input<'_>,
+    cells: &[CellSummary<'_>],
+) -> (Vec<CellTrials>, Option<usize>) {
     if input.trials.len() > MOST {
         return (Vec::new(), Some(input.trials.len()));
     }
     let naming = Naming::of(&input.run.spec);
-    let cells = summarise(input.run, input.trials);
     let told = cells.iter().map(|cell| CellTrials {
         title: naming.title(cell.cell),
         state: state(cell),
