@@ -147,7 +147,7 @@ fn suite(folder: &Path, found: &Found) -> Result<Vec<String>, String> {
         ));
         return Ok(vec![format!(
             "`hotlap run {} --if-changed`",
-            first.display()
+            shell_words::quote(&first.to_string_lossy())
         )]);
     }
     let path = suites.join(format!("{}.toml", found.name));
@@ -159,7 +159,7 @@ fn suite(folder: &Path, found: &Found) -> Result<Vec<String>, String> {
             steps.push(format!("look at {}:{}: {look}", path.display(), number + 1));
         }
     }
-    let path = path.display();
+    let path = shell_words::quote(&path.to_string_lossy()).into_owned();
     steps.push(format!(
         "`hotlap run {path} --profile quick` shows that all of it works"
     ));

@@ -166,6 +166,15 @@ fn report(arguments: &ReportArgs) -> Result<Exit, Exit> {
 
 /// What a run is to later ones, in a file of its own.
 fn as_baseline(stored: &Stored, file: &Path) -> Result<(), Exit> {
+    let is_other = std::fs::metadata(file).is_ok_and(|known| known.len() > 0)
+        && store::read_baseline(file).is_err();
+    if is_other {
+        say_error(&format!(
+            "{} is there and is no baseline, so it is left as it is; name another file",
+            file.display()
+        ));
+        return Err(Exit::Usage);
+    }
     let baseline = with_input(stored, None, report::baseline);
     store::write_baseline(file, &baseline).map_err(|error| {
         say_error(&error.to_string());

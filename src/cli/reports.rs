@@ -9,7 +9,8 @@ use crate::ids::CellId;
 use crate::publish::{Pages, Published, places, publish, shown};
 use crate::record::{Baseline, End, Outcome, Trial};
 use crate::report::{
-    Digest, GateLines, Input, Options, Output, ReportError, Reporter, Template, history_rows,
+    Digest, GateLines, Input, Options, Output, ReportError, Reporter, Template, history_gap,
+    history_rows,
 };
 use crate::store::{self, StoreError, Stored, write_whole};
 use std::path::{Path, PathBuf};
@@ -194,6 +195,14 @@ impl Made<'_> {
     }
 }
 
+/// Adds a run that has no end to its suite's history, as a gap with its reason. Says whether it was added.
+pub(super) fn add_gap(stored: &Stored, reason: &str, out: &Path) -> Result<bool, StoreError> {
+    let rows = with_input(stored, None, |input| history_gap(input, reason));
+    let spec = &stored.run.spec;
+    let path = store::history_path(out, &spec.suite, spec.profile.as_deref())?;
+    store::append_history(&path, &rows)
+}
+
 /// Adds a run to its suite's history, where it is the whole suite and not there yet. Says whether it was added.
 pub(super) fn add_to_history(stored: &Stored, out: &Path) -> Result<bool, StoreError> {
     let rows = with_input(stored, None, history_rows);
@@ -202,6 +211,9 @@ pub(super) fn add_to_history(stored: &Stored, out: &Path) -> Result<bool, StoreE
     }
     let spec = &stored.run.spec;
     let path = store::history_path(out, &spec.suite, spec.profile.as_deref())?;
+    for note in store::read_history(&path)?.notes {
+        say_warning(&note);
+    }
     store::append_history(&path, &rows)
 }
 

@@ -111,6 +111,7 @@ fn run_all(arguments: &RunArgs) -> Result<Exit, Exit> {
         Some(wanted) => kept(arguments, wanted)?,
         None => planned(arguments)?,
     };
+    refuse_same_names(&works)?;
     let template = templates::template(arguments.template.as_deref())?;
     let suites = works.iter().map(|work| work.suite.as_str());
     let into = arguments.splice.as_deref();
@@ -162,6 +163,25 @@ fn run_all(arguments: &RunArgs) -> Result<Exit, Exit> {
         say_line(&sentence::of_all(&exits));
     }
     Ok(worst)
+}
+
+/// Two suites of one name would have one page, and their nights would be one history.
+fn refuse_same_names(works: &[Work]) -> Result<(), Exit> {
+    for (at, work) in works.iter().enumerate() {
+        let same = |other: &&Work| other.suite == work.suite && other.out == work.out;
+        if let Some(other) = works[..at].iter().find(same) {
+            say_error(&format!(
+                "two suites are called {}, in {} and in {}, and both would report to {}; rename the file of one, or give it \
+                 another folder with --out",
+                work.suite,
+                other.folder.display(),
+                work.folder.display(),
+                work.out.display()
+            ));
+            return Err(Exit::Usage);
+        }
+    }
+    Ok(())
 }
 
 /// One suite to run, or one run to go on with.

@@ -2,7 +2,8 @@
 //! never the newest complete run, one that a page or a kept run's baseline refers to, or what is committed.
 
 use super::exit::Exit;
-use super::reports::{add_to_history, open};
+use super::history;
+use super::reports::{add_gap, add_to_history, open};
 use super::revisions::ask;
 use super::run::stored;
 use super::suites::counted;
@@ -81,12 +82,16 @@ pub(super) fn thin(thinning: &Thinning<'_>) -> Result<(), Exit> {
 
 /// Puts a run that is about to go into its suite's history, where that does not have it yet.
 fn keep_its_night(run: &RunSummary, out: &Path) -> Result<(), Exit> {
-    if run.state != RunState::Complete || !run.selection.is_empty() {
+    if !run.selection.is_empty() {
         return Ok(());
     }
-    let added = add_to_history(&open(&run.path)?, out).map_err(|error| stored(&error))?;
-    if added {
-        say_line(&format!("{}: its figures are in the history now", run.id));
+    let records = open(&run.path)?;
+    let added = match history::lost(run) {
+        Some(lost) => add_gap(&records, &lost.reason, out),
+        None => add_to_history(&records, out),
+    };
+    if added.map_err(|error| stored(&error))? {
+        say_line(&format!("{}: the history has it now", run.id));
     }
     Ok(())
 }

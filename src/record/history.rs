@@ -29,7 +29,7 @@ pub struct HistoryRow {
     pub hotlap: String,
     /// The cell, with the hash of its configuration.
     pub cell: CellId,
-    /// What became of it: `measured`, `invalid`, `failed` or `skipped`.
+    /// What became of it: `measured`, `invalid`, `failed`, `skipped`, or `incomplete` where its run did not come to its end.
     pub state: String,
     /// Why it has no figures; empty where it has.
     pub reason: String,

@@ -71,7 +71,11 @@ fn formatter(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> 
         // An `if` expression without `else`; other undefined names are errors.
         ValueKind::Undefined => String::new(),
         ValueKind::String if value.is_safe() => value.to_string(),
-        _ if !is_markdown => return escape_formatter(out, state, value),
+        _ if !is_markdown => {
+            let turning = value.as_str().filter(|text| text.contains(turns));
+            let plain = turning.map(|text| Value::from(text.replace(turns, "")));
+            return escape_formatter(out, state, plain.as_ref().unwrap_or(value));
+        }
         _ => escape(&value.to_string()),
     };
     out.write_str(&text).map_err(Error::from)
@@ -157,10 +161,17 @@ fn longest_ticks(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }
 
+/// Whether a character only turns the text around it: in a label it would turn figures beside it too (Unicode's
+/// bidirectional formatting characters).
+fn turns(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 fn flatten(text: &str) -> String {
     let spaced: String = text
         .replace("\r\n", "\n")
         .chars()
+        .filter(|c| !turns(*c))
         .map(|c| {
             if c.is_control() || c == '\u{2028}' || c == '\u{2029}' {
                 ' '

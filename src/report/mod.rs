@@ -152,7 +152,12 @@ pub fn baseline(input: &Input<'_>) -> Baseline {
     baseline::of(input)
 }
 
-/// What the run of these records adds to its suite's history: nothing where it is not the whole suite.
+/// The gap that a run without an end leaves there, once its records are taken away, with why.
+pub fn history_gap(input: &Input<'_>, reason: &str) -> Vec<HistoryRow> {
+    nights::gap_rows(input, reason)
+}
+
+/// The rows that a run adds to the history of its suite; none where it is not the whole suite.
 pub fn history_rows(input: &Input<'_>) -> Vec<HistoryRow> {
     nights::own_rows(input)
 }

@@ -64,6 +64,18 @@ pub(super) fn own_rows(input: &Input<'_>) -> Vec<HistoryRow> {
     }
 }
 
+/// The gap that a run without an end leaves in the history: a row for each cell, with why.
+pub(super) fn gap_rows(input: &Input<'_>, reason: &str) -> Vec<HistoryRow> {
+    let mut rows = history_rows(&baseline::of(input));
+    rows.dedup_by(|later, earlier| later.cell == earlier.cell);
+    for row in &mut rows {
+        "incomplete".clone_into(&mut row.state);
+        reason.clone_into(&mut row.reason);
+        row.figure = None;
+    }
+    rows
+}
+
 /// The series that a run is the last night of, of the cells that `wanted` names; none where it is no night.
 pub(super) fn of(input: &Input<'_>, wanted: impl Fn(&CellId) -> bool) -> Vec<Series> {
     let run = &input.run.id;

@@ -53,6 +53,11 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
     ),
     (
         "docs/guide.md",
+        "hotlap history suite.toml",
+        "needs nights; tests/cases/history.rs",
+    ),
+    (
+        "docs/guide.md",
         "history*.csv merge=union",
         "what git merges; tests/cases/history.rs",
     ),

@@ -315,7 +315,7 @@ fn add(run: &RunSummary, out: &Path) -> Result<(), Exit> {
 }
 
 /// A run that did not come to its end.
-fn lost(run: &RunSummary) -> Option<LostNight> {
+pub(super) fn lost(run: &RunSummary) -> Option<LostNight> {
     let what = match run.state {
         RunState::Complete | RunState::Unreadable(_) => return None,
         RunState::Interrupted => "it was interrupted",
