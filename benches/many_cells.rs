@@ -36,7 +36,7 @@ fn main() {
     let trials = numbers.next().unwrap_or(3);
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), cells, trials);
-    for formats in ["md,csv,json", "md", "csv", "json"] {
+    for formats in ["md,csv,json,html", "md", "csv", "json", "html"] {
         let (took, peak) = report(folder.path(), formats);
         eprintln!(
             "{cells} cells × {trials} trials, {formats}: {:.2} s, peak {} MiB",
@@ -61,7 +61,9 @@ fn main() {
         fs::create_dir_all(&copy).unwrap();
         for entry in fs::read_dir(folder.path()).unwrap() {
             let entry = entry.unwrap();
-            fs::copy(entry.path(), Path::new(&copy).join(entry.file_name())).unwrap();
+            if entry.path().is_file() {
+                fs::copy(entry.path(), Path::new(&copy).join(entry.file_name())).unwrap();
+            }
         }
     }
 }

@@ -213,14 +213,15 @@ fn systemd(folder: &Path, night: &Night) -> Result<String, String> {
 /// What this machine runs each night.
 fn night(folder: &Path, found: &Found) -> Result<Night, String> {
     let user = std::env::var("USER").ok().filter(|user| is_user(user));
-    let is_root = rustix::process::geteuid().is_root();
+    let uid = rustix::process::geteuid();
+    let user = user.unwrap_or_else(|| uid.as_raw().to_string());
     Ok(Night {
         name: found.name.clone(),
         folder: real(folder)?,
         hotlap: std::env::current_exe()
             .map_err(|error| format!("where hotlap lies is not known: {error}"))?,
         path: path(&found.programs()),
-        user: user.filter(|_| !is_root),
+        user: Some(user).filter(|_| !uid.is_root()),
     })
 }
 

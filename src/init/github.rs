@@ -126,16 +126,23 @@ jobs:
         run: cargo install --locked --git "${HOTLAP_REPOSITORY:?write it at the top of this workflow}" hotlap
         working-directory: ${{ runner.temp }}
       - name: earlier nights
-        uses: actions/cache@v4
+        uses: actions/cache/restore@v4
         with:
           path: @REPORTS@
-          key: hotlap-reports-${{ github.run_id }}
+          key: hotlap-reports-${{ github.run_id }}-${{ github.run_attempt }}
           restore-keys: hotlap-reports-
       - name: measure
         run: hotlap run suites --budget 5h --gate --if-changed --or-resume
       - name: thin old runs
         if: always()
         run: hotlap clean --keep 30
+      # A night whose gates fell is a night too.
+      - name: keep the nights
+        if: always()
+        uses: actions/cache/save@v4
+        with:
+          path: @REPORTS@
+          key: hotlap-reports-${{ github.run_id }}-${{ github.run_attempt }}
       - name: summary
         if: always()
         run: cat reports/*/README.md >> "$GITHUB_STEP_SUMMARY"

@@ -43,7 +43,13 @@ pub(super) fn servers(root: &Path, folder: &Path) -> Vec<Server> {
                 |name| name.to_string_lossy().into_owned(),
             );
             let name = slug(&last);
-            let mut command = format!(".hotlap/{name}");
+            // Two programs of one name lie in different folders.
+            let program = if package.as_os_str().is_empty() {
+                name.clone()
+            } else {
+                slug(&package.display().to_string())
+            };
+            let mut command = format!(".hotlap/{program}");
             let port = match clue::port(&own) {
                 Port::Unknown => clue::port(&sources),
                 found => found,
@@ -58,7 +64,7 @@ pub(super) fn servers(root: &Path, folder: &Path) -> Vec<Server> {
             };
             Server {
                 build: vec![format!(
-                    "go build -o .hotlap/{name} {}",
+                    "go build -o .hotlap/{program} {}",
                     shell_words::quote(&target)
                 )],
                 name,

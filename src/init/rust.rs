@@ -139,7 +139,10 @@ fn programs(here: &Path, manifest: &toml::Table, package: &str) -> Vec<String> {
         })
         .collect();
     more.sort();
-    all.append(&mut more);
-    all.dedup();
+    for name in more {
+        if !all.contains(&name) {
+            all.push(name);
+        }
+    }
     all
 }

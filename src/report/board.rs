@@ -28,7 +28,7 @@ pub struct BoardView {
 /// A cell on a board.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RankView {
-    /// Its place, from 1. Cells whose intervals overlap share one.
+    /// Its place: one more than the number of cells whose whole interval is better.
     pub rank: usize,
     /// Whether another cell has the same place.
     pub shared: bool,

@@ -180,7 +180,13 @@ fn first(view: &View) -> Option<String> {
         board.metric
     };
     let figure = format!("{}{}", best.bound, best.figure);
-    Some(if board.rows.len() > 1 {
+    Some(if best.shared {
+        format!(
+            "{} and others share the first place of {}; it has {figure} {metric}.",
+            best.title,
+            board.rows.len()
+        )
+    } else if board.rows.len() > 1 {
         format!(
             "{} is first of {} with {figure} {metric}.",
             best.title,

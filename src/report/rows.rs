@@ -15,8 +15,7 @@ pub(super) fn baseline<'a, 'b>(
     cell: &CellSummary<'_>,
     cells: &'b [CellSummary<'a>],
 ) -> Option<&'b CellSummary<'a>> {
-    let id = cell.cell.baseline.as_ref()?;
-    cells.iter().find(|other| other.cell.id == *id)
+    cell.baseline_in(cells)
 }
 
 /// What is known of the effect of the toggles by which a cell departs from its baseline. Where it is

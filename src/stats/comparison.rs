@@ -153,8 +153,7 @@ fn compare<'c, 'a>(
     of: &'c CellSummary<'a>,
     cells: &'c [CellSummary<'a>],
 ) -> Option<(Comparison<'c, 'a>, Option<Test>)> {
-    let baseline = of.cell.baseline.as_ref()?;
-    let to = cells.iter().find(|other| other.cell.id == *baseline)?;
+    let to = of.baseline_in(cells)?;
     if of.state != State::Measured || to.state != State::Measured || effect(of, to).is_nothing() {
         return None;
     }

@@ -135,6 +135,7 @@ impl Case {
             trials: self.trials.iter().collect(),
             planned: self.trials.len(),
             metrics: BTreeMap::new(),
+            baseline: None,
         }
     }
 }

@@ -109,6 +109,8 @@ pub struct CellSummary<'a> {
     pub planned: usize,
     /// Each metric that at least one valid trial has, by name.
     pub metrics: BTreeMap<&'static str, Spread>,
+    /// The place of the cell that it is compared with, among all of its run.
+    pub baseline: Option<usize>,
 }
 
 impl<'a> CellSummary<'a> {
@@ -152,6 +154,15 @@ impl<'a> CellSummary<'a> {
         self.planned.saturating_sub(self.trials.len())
     }
 
+    /// The cell that it is compared with, among all of its run.
+    pub fn baseline_in<'b, 'c>(&self, cells: &'b [CellSummary<'c>]) -> Option<&'b CellSummary<'c>> {
+        let id = self.cell.baseline.as_ref()?;
+        let at_its_place = self.baseline.and_then(|at| cells.get(at));
+        at_its_place
+            .filter(|other| other.cell.id == *id)
+            .or_else(|| cells.iter().find(|other| other.cell.id == *id))
+    }
+
     /// Whether it has enough valid trials for a verdict.
     pub fn enough(&self) -> bool {
         self.valid().count() >= ENOUGH_TRIALS
@@ -167,6 +178,8 @@ pub fn summarise<'a>(run: &'a Run, trials: &'a [Trial]) -> Vec<CellSummary<'a>> 
     for trial in latest.into_values() {
         of_cells.entry(&trial.trial.cell).or_default().push(trial);
     }
+    let all = run.spec.cells.iter().enumerate();
+    let places: HashMap<&CellId, usize> = all.map(|(at, cell)| (&cell.id, at)).collect();
     let mut planned_of: HashMap<&CellId, usize> = HashMap::new();
     for planned in &run.plan {
         *planned_of.entry(&planned.trial.cell).or_default() += 1;
@@ -185,6 +198,10 @@ pub fn summarise<'a>(run: &'a Run, trials: &'a [Trial]) -> Vec<CellSummary<'a>> 
             CellSummary {
                 state: state(cell, &own),
                 metrics: metrics(&own),
+                baseline: cell
+                    .baseline
+                    .as_ref()
+                    .and_then(|id| places.get(id).copied()),
                 trials: own,
                 planned,
                 cell,

@@ -288,9 +288,9 @@ func main() {
         &suite,
         "servers.api",
         &[
-            "command = \".hotlap/api -addr 127.0.0.1:{{ port }}\"",
+            "command = \".hotlap/cmd-api -addr 127.0.0.1:{{ port }}\"",
             "requires = [\"go\"]",
-            "build = [\"go build -o .hotlap/api ./cmd/api\"]",
+            "build = [\"go build -o .hotlap/cmd-api ./cmd/api\"]",
         ],
     );
     has(&suite, "loads.steady", &["path = \"/hello\""]);
@@ -308,7 +308,7 @@ func main() {
             .contains("its one trial is valid"),
         "{said}"
     );
-    assert!(project.path().join(".hotlap/api").is_file());
+    assert!(project.path().join(".hotlap/cmd-api").is_file());
 }
 
 #[test]

@@ -61,6 +61,36 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
         "history*.csv merge=union",
         "what git merges; tests/cases/history.rs",
     ),
+    (
+        "docs/publishing.md",
+        "<!-- hotlap:begin -->",
+        "tests/cases/pages.rs",
+    ),
+    (
+        "docs/publishing.md",
+        "hotlap run suites/api.toml --template short --splice README.md",
+        "tests/cases/pages.rs",
+    ),
+    (
+        "docs/publishing.md",
+        "[![api](reports/api/badge.svg)](reports/api/README.md)",
+        "what a README has; tests/cases/pages.rs",
+    ),
+    (
+        "docs/publishing.md",
+        "hotlap report latest --template pull-request --baseline previous --stdout > comment.md",
+        "needs two runs; tests/templates.rs",
+    ),
+    (
+        "docs/templates.md",
+        "hotlap report latest --template short --splice README.md",
+        "tests/cases/pages.rs",
+    ),
+    (
+        "docs/templates.md",
+        "error[template-name]: CellView has no `titel`",
+        "src/report/template/template_tests.rs",
+    ),
     ("README.md", "hotlap init --cron", "tests/cases/init.rs"),
     (
         "README.md",

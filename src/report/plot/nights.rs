@@ -13,7 +13,12 @@ const ALWAYS: &str = "requests_per_second";
 /// What is drawn of these series: those that have changed, then the throughput of the other cells, as long as there is room.
 pub(super) fn panels(input: &Input<'_>, naming: &Naming<'_>, all: &[Series]) -> Vec<HistorySeries> {
     let is_drawn = |one: &&Series| one.nights.len() > 1;
-    let changed = all.iter().filter(|one| !one.changes.is_empty());
+    let is_told = |one: &&Series| one.told_by(&input.run.id).next().is_some();
+    let told = all.iter().filter(is_told);
+    let changed = told.chain(
+        all.iter()
+            .filter(|one| !one.changes.is_empty() && !is_told(one)),
+    );
     let others = all
         .iter()
         .filter(|one| one.changes.is_empty() && one.metric.name == ALWAYS);
