@@ -379,7 +379,12 @@ impl<L: Lane> Worker<L> {
 
     /// Goes on with a connection until it has to wait.
     fn go_on(&mut self, index: usize) {
+        self.take_turn(index);
+        // Whoever is looked at outside of a turn reads as it likes.
         self.shared.sated = false;
+    }
+
+    fn take_turn(&mut self, index: usize) {
         let mut turns = 0;
         // The thread's buffer holds what a connection has read and not yet looked at.
         while !self.shared.sated || self.connections[index].holds_bytes() {

@@ -204,6 +204,9 @@ mod tests {
         assert_eq!(escape("- a"), "\\- a");
         assert_eq!(escape("-3.46"), "-3.46");
         assert_eq!(escape("12\u{a0}300"), "12\u{a0}300");
+        // What turns a text around would turn the figures beside it.
+        assert_eq!(escape("a\u{202e}b\u{2066}c\u{200f}"), "abc");
+        assert_eq!(escape_html("\u{202e}<"), "&lt;");
     }
 
     #[test]

@@ -215,6 +215,15 @@ fn a_run_is_meant_by_its_id_its_folder_and_its_files() {
         assert_eq!(json(&suite, &a, &b), wanted, "{a} {b}");
     }
     says(&suite, &["report", name(old), "--as-baseline", "kept.json"]);
+    says(&suite, &["report", name(old), "--as-baseline", "kept.json"]);
+    // What is no baseline is somebody's.
+    fs::write(suite.path().join("notes.json"), "{}\n").unwrap();
+    let refused = suite.hotlap(&["report", name(old), "--as-baseline", "notes.json"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(
+        fs::read_to_string(suite.path().join("notes.json")).unwrap(),
+        "{}\n"
+    );
     assert_eq!(json(&suite, "kept.json", "latest"), wanted);
     // What is committed of a run are its tables; it is known by its id still.
     for file in ["run.json", "trials.jsonl", "samples.csv", "report.json"] {

@@ -621,6 +621,68 @@ fn old_runs_go_and_what_is_referred_to_stays() {
 }
 
 #[test]
+fn a_night_that_was_cut_off_stays_a_gap_when_its_records_go() {
+    let repo = Repo::new("100ms", 1);
+    repo.run(&[]).exits(0);
+    let newest = named(&repo.runs().pop().unwrap());
+    repo.another("2099-01-01T000000Z");
+    repo.pretend(|run| {
+        run.end = Some(End::Interrupted);
+        run.sessions[0].started = "2099-01-01T00:00:00Z".to_owned();
+    });
+    repo.another("2099-01-02T000000Z");
+    let before = fs::read_to_string(repo.reports().join("history.csv")).unwrap();
+    let done = repo.hotlap(&["clean", "--keep", "1"]);
+    assert!(done.status.success(), "{done:?}");
+    let left: Vec<String> = repo.runs().iter().map(|run| named(run)).collect();
+    assert_eq!(left, [newest, "2099-01-02T000000Z".to_owned()]);
+    let after = fs::read_to_string(repo.reports().join("history.csv")).unwrap();
+    let gap = after.strip_prefix(&before).unwrap();
+    assert_eq!(gap.lines().count(), 1, "{gap}");
+    assert!(
+        gap.contains("2099-01-01T000000Z") && gap.contains(",incomplete,it was interrupted"),
+        "{gap}"
+    );
+}
+
+#[test]
+fn a_run_that_was_cut_off_from_its_report_gets_it_when_nothing_has_changed() {
+    let repo = Repo::new("100ms", 1);
+    repo.run(&[]).exits(0);
+    let report = repo.runs().pop().unwrap().join("report.md");
+    let page = repo.reports().join("README.md");
+    let history = repo.reports().join("history.csv");
+    let all = [report, page, history];
+    let texts = || all.each_ref().map(|path| fs::read_to_string(path).unwrap());
+    let before = texts();
+    for path in &all {
+        fs::remove_file(path).unwrap();
+        repo.run(&["--if-changed"]).did_nothing();
+        assert_eq!(texts(), before, "{}", path.display());
+    }
+    assert_eq!(repo.runs().len(), 1);
+}
+
+#[test]
+fn two_suites_of_one_name_do_not_share_a_page() {
+    let repo = Repo::new("100ms", 1);
+    fs::create_dir(repo.path().join("other")).unwrap();
+    repo.file("other/night.toml", &night("100ms", 1));
+    let (one, out) = (repo.suite(), repo.path().join("reports"));
+    let refused = repo.hotlap(&[
+        "run",
+        &one,
+        "other/night.toml",
+        "--out",
+        out.to_str().unwrap(),
+    ]);
+    assert_eq!(refused.status.code(), Some(2));
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert!(told.contains("two suites are called night"), "{told}");
+    assert!(repo.runs().is_empty());
+}
+
+#[test]
 fn nothing_is_thinned_while_a_run_is_under_way() {
     let repo = Repo::new("20s", 1);
     let mut runner = repo.start(&[], 0);
