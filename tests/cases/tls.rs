@@ -207,7 +207,10 @@ fn a_server_that_shakes_no_hands_is_not_waited_for_with_each_connection() {
     arguments.extend(["--timeout", "400ms"]);
     let began = Instant::now();
     let told = json(&load(&arguments));
-    assert_eq!(told["errors"]["tls"], 640, "{told}");
+    // On a busy machine the server's accepting may lag behind; those that it did not accept in time are told as that.
+    let of = |kind: &str| told["errors"][kind].as_u64().unwrap_or(0);
+    assert_eq!(of("tls") + of("connect_timeout"), 640, "{told}");
+    assert!(of("tls") > 0, "{told}");
     // 32 at a time would have been 20 times 400 ms before the load had begun.
     assert!(began.elapsed() < Duration::from_secs(6), "{told}");
 }
