@@ -101,9 +101,9 @@ fn write(folder: &Path, cells: usize, trials: usize) {
         .iter()
         .filter(|trial| trial.trial.cell.names() == "node/compression=off@steady")
         .collect();
-    let rows: Vec<&Vec<Reading>> = of_node
+    let rows: Vec<Vec<Reading>> = of_node
         .iter()
-        .map(|trial| &readings[&trial.trial])
+        .map(|trial| readings.of(&trial.trial).unwrap())
         .collect();
     let one = run.spec.cells[0].clone();
     run.spec.cells = (0..cells).map(|at| cell(&one, at)).collect();
@@ -125,7 +125,7 @@ fn write(folder: &Path, cells: usize, trials: usize) {
         serde_json::to_writer(&mut lines, &trial).unwrap();
         lines.write_all(b"\n").unwrap();
         let mut text = String::new();
-        for row in rows[at % rows.len()] {
+        for row in &rows[at % rows.len()] {
             let phase = serde_json::to_value(row.phase).unwrap();
             let pss = row
                 .pss_bytes

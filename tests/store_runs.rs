@@ -97,7 +97,7 @@ fn trial(repetition: u32) -> Trial {
         listener: Proof::Proved,
         load: None,
         usage: BTreeMap::new(),
-        stops: BTreeMap::new(),
+        stops: ByRole::new(),
         surroundings: None,
         warnings: vec!["naïve, \"quoted\"".to_owned()],
     }
@@ -139,7 +139,7 @@ fn what_is_kept_reads_back() {
     assert_eq!(stored.run, *folder.run());
     assert_eq!(stored.run.end, Some(End::Interrupted));
     assert_eq!(stored.trials, [trial(1), trial(2)]);
-    assert_eq!(stored.readings[&trial_id(2)], readings(2));
+    assert_eq!(stored.readings.of(&trial_id(2)), Some(readings(2)));
     assert_eq!(stored.notes, Vec::<String>::new());
     let table = fs::read_to_string(folder.path().join("samples.csv")).unwrap();
     assert!(table.starts_with(
@@ -164,7 +164,11 @@ fn a_trial_line_that_is_cut_at_any_byte_is_run_again() {
         let read = open(&folder).unwrap();
         assert_eq!(read.trials.len(), 1 + usize::from(whole), "cut at {cut}");
         assert_eq!(read.notes.is_empty(), whole, "cut at {cut}");
-        assert_eq!(read.readings.len(), read.trials.len(), "cut at {cut}");
+        assert_eq!(
+            read.readings.trials().count(),
+            read.trials.len(),
+            "cut at {cut}"
+        );
 
         let (mut resumed, _) = RunFolder::resume(&folder).unwrap();
         assert_eq!(resumed.finished().contains(&trial_id(2)), whole);
@@ -194,8 +198,12 @@ fn readings_that_are_cut_at_any_byte_before_the_record_are_dropped() {
         fs::write(&path, &table[..cut]).unwrap();
         fs::write(folder.join("trials.jsonl"), &lines[..first]).unwrap();
         let read = open(&folder).unwrap();
-        assert_eq!(read.readings[&trial_id(1)], readings(1), "cut at {cut}");
-        assert_eq!(read.readings.len(), 1, "cut at {cut}");
+        assert_eq!(
+            read.readings.of(&trial_id(1)),
+            Some(readings(1)),
+            "cut at {cut}"
+        );
+        assert_eq!(read.readings.trials().count(), 1, "cut at {cut}");
         assert_eq!(read.notes.is_empty(), cut == kept, "cut at {cut}");
 
         let (mut resumed, _) = RunFolder::resume(&folder).unwrap();
@@ -215,8 +223,8 @@ fn a_header_that_is_cut_is_written_anew() {
         let (mut resumed, _) = RunFolder::resume(&folder).unwrap();
         resumed.append_trial(&trial(1), &readings(1)).unwrap();
         assert_eq!(
-            open(&folder).unwrap().readings[&trial_id(1)],
-            readings(1),
+            open(&folder).unwrap().readings.of(&trial_id(1)),
+            Some(readings(1)),
             "cut at {cut}"
         );
     }
@@ -284,8 +292,8 @@ fn a_full_disk_is_told_apart_and_costs_only_this_trial() {
         let (mut resumed, _) = RunFolder::resume(folder.path()).unwrap();
         resumed.append_trial(&trial(2), &readings(2)).unwrap();
         assert_eq!(
-            open(folder.path()).unwrap().readings[&trial_id(2)],
-            readings(2)
+            open(folder.path()).unwrap().readings.of(&trial_id(2)),
+            Some(readings(2))
         );
     }
 }

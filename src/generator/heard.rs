@@ -80,7 +80,7 @@ impl Heard {
                 reconnects: self.reconnects,
                 ..Connections::default()
             },
-            told: self.told,
+            told: self.told.map(Box::new),
             generator_threads: threads,
             ..Load::default()
         }

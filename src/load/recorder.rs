@@ -378,7 +378,7 @@ impl Recorder {
             },
             connections: self.connections,
             search: None,
-            open: self.paced.as_ref().map(|paced| paced.finish()),
+            open: self.paced.as_ref().map(|paced| Box::new(paced.finish())),
             http2: None,
             service: self.service.store(),
             told: None,

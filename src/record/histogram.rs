@@ -3,6 +3,7 @@
 //! whole histogram is kept with each trial, so that quantiles can be read and
 //! trials merged later.
 
+use super::recorded::Recorded;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram as Hdr;
@@ -122,30 +123,31 @@ impl Histogram {
         if !enough_above(q, self.count) {
             return None;
         }
-        let of = |live: &Hdr<u64>, q| live.value_at_quantile(q);
         match USUAL
             .iter()
             .position(|usual| (usual - q).abs() < f64::EPSILON)
         {
             Some(at) => {
-                let read = || {
-                    let live = self.load().ok()?;
-                    Some(USUAL.map(|q| of(&live, q)))
-                };
+                let read = || self.recorded().map(|all| USUAL.map(|q| all.at(q)));
                 self.read.0.get_or_init(read).map(|all| all[at])
             }
-            None => self.load().ok().map(|live| of(&live, q)),
+            None => Some(self.recorded()?.at(q)),
         }
     }
 
     /// Several quantiles at once, as [`Histogram::quantile`] gives each: the stored form is read only once.
     pub fn quantiles(&self, shares: &[f64]) -> Vec<Option<u64>> {
-        let live = self.load().ok();
+        let recorded = self.recorded();
         let one = |share: &f64| {
-            let live = live.as_ref().filter(|_| enough_above(*share, self.count))?;
-            Some(live.value_at_quantile(*share))
+            let recorded = recorded.as_ref();
+            let enough = recorded.filter(|_| enough_above(*share, self.count));
+            enough.map(|recorded| recorded.at(*share))
         };
         shares.iter().map(one).collect()
+    }
+
+    fn recorded(&self) -> Option<Recorded> {
+        Recorded::read(&self.v2_deflate)
     }
 
     /// Both together. One that does not read back takes the other with it.

@@ -32,10 +32,10 @@ pub struct Load {
     pub connections: Connections,
     /// The schedule of an open loop; none is a closed one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub open: Option<OpenLoop>,
+    pub open: Option<Box<OpenLoop>>,
     /// How its rate was found; none where the suite gives it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub search: Option<Search>,
+    pub search: Option<Box<Search>>,
     /// What was agreed on with the server, where HTTP/2 was spoken on all connections; none is HTTP/1.1, or not told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http2: Option<Http2>,
@@ -43,7 +43,7 @@ pub struct Load {
     pub service: Option<Histogram>,
     /// What an external generator told instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub told: Option<Told>,
+    pub told: Option<Box<Told>>,
     /// Service time of responses that failed a check, or of failures until they were seen.
     pub service_failed: Option<Histogram>,
     /// Time to connect, of every connection of the trial.

@@ -186,7 +186,7 @@ fn timed(trial: &Trial) -> Option<Times<'_>> {
     let load = trial.load.as_ref()?;
     match &load.service {
         Some(seen) => Some(Times::Seen(seen)),
-        None => load.told.as_ref().map(Times::Told),
+        None => load.told.as_deref().map(Times::Told),
     }
 }
 
@@ -200,7 +200,7 @@ fn service_times(trial: &Trial) -> Option<Times<'_>> {
 
 /// What an external generator told.
 fn told(trial: &Trial) -> Option<&Told> {
-    trial.load.as_ref()?.told.as_ref()
+    trial.load.as_ref()?.told.as_deref()
 }
 
 fn seconds(nanos: u64) -> f64 {
@@ -235,7 +235,7 @@ mod tests {
         };
         let mut trial = Trial::new(id, 1, 0);
         trial.load = Some(Load {
-            told: Some(told),
+            told: Some(Box::new(told)),
             ..Load::default()
         });
         trial

@@ -5,12 +5,15 @@
 //! are canonical (nanoseconds, bytes) and a value that could not be had is null.
 
 mod baseline;
+mod by_role;
 mod histogram;
 mod history;
 mod load;
 mod metric;
 mod observed;
 mod open;
+mod readings;
+mod recorded;
 mod round;
 mod run;
 mod search;
@@ -22,12 +25,14 @@ mod usage;
 
 pub use crate::metric::{Direction, NIGHTLY, Unit};
 pub use baseline::{Baseline, BaselineCell, check_column, other_unit};
+pub use by_role::ByRole;
 pub use histogram::{Histogram, HistogramError};
 pub use history::{AT_LEAST, HISTORY_COLUMNS, HistoryFigure, HistoryRow, LostNight, fingerprint};
 pub use load::{ByteCounts, Connections, Counts, ErrorKind, Http2, Load};
 pub use metric::{EVERY_METRIC, METRICS, Metric, metric, unit};
 pub use observed::{Answer, Arrival, Observed, Serving};
 pub use open::{OpenLoop, StageLoad};
+pub use readings::Readings;
 pub use round::Round;
 pub use run::{Ceiling, End, Host, Pilot, Run, Session, SuiteFile};
 pub use search::{Search, SearchStep};

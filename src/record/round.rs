@@ -68,7 +68,7 @@ impl Load {
             connections: self.connections + next.connections,
             http2: self.http2.zip(next.http2).map(|(a, b)| a.join(b)),
             service: joined(self.service, next.service),
-            told: self.told.zip(next.told).map(|(a, b)| a.join(&b)),
+            told: self.told.zip(next.told).map(|(a, b)| Box::new(a.join(&b))),
             service_failed: joined(self.service_failed, next.service_failed),
             connect: joined(self.connect, next.connect),
             connecting_ns: self
@@ -88,7 +88,7 @@ impl Load {
                 .collect(),
             warmup_requests: self.warmup_requests + next.warmup_requests,
             search: next.search.or(self.search),
-            open: self.open.zip(next.open).map(|(a, b)| a.join(b)),
+            open: self.open.zip(next.open).map(|(a, b)| Box::new(a.join(*b))),
             rounds: all_rounds,
             shares: join_shares(self.shares, next.shares),
         }

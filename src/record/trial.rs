@@ -1,10 +1,9 @@
 //! A line of `trials.jsonl`: one trial, what came of it, and how its processes
 //! ended.
 
-use super::{Load, Observed, Surroundings, Usage};
+use super::{ByRole, Load, Observed, Surroundings, Usage};
 use crate::ids::TrialId;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// One line of `trials.jsonl`.
@@ -39,9 +38,9 @@ pub struct Trial {
     /// What the generator saw; also of trials that failed under load, for diagnosis.
     pub load: Option<Load>,
     /// What the process tree used, by role; `total` is all of them.
-    pub usage: BTreeMap<String, Usage>,
+    pub usage: ByRole<Usage>,
     /// How the processes ended, by role.
-    pub stops: BTreeMap<String, Stop>,
+    pub stops: ByRole<Stop>,
     /// What happened on the machine beside its load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub surroundings: Option<Surroundings>,
@@ -66,8 +65,8 @@ impl Trial {
             listener: Proof::Untested,
             observed: None,
             load: None,
-            usage: BTreeMap::new(),
-            stops: BTreeMap::new(),
+            usage: ByRole::new(),
+            stops: ByRole::new(),
             surroundings: None,
             warnings: Vec::new(),
         }

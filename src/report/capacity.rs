@@ -111,5 +111,5 @@ fn broke(cell: &CellSummary<'_>) -> Option<String> {
 
 fn searches<'a>(cell: &'a CellSummary<'_>) -> impl Iterator<Item = &'a Search> {
     cell.valid()
-        .filter_map(|trial| trial.load.as_ref()?.search.as_ref())
+        .filter_map(|trial| trial.load.as_ref()?.search.as_deref())
 }

@@ -441,8 +441,11 @@ fn readings_under_load<'a>(input: &Input<'a>) -> BTreeMap<&'a TrialId, usize> {
     };
     input
         .readings
-        .iter()
-        .map(|(trial, readings)| (trial, times(readings)))
+        .trials()
+        .map(|trial| {
+            let own = input.readings.of(trial);
+            (trial, own.map_or(0, |own| times(&own)))
+        })
         .collect()
 }
 

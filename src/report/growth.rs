@@ -2,8 +2,9 @@
 
 use super::show;
 use crate::ids::CellId;
+use crate::record::Readings;
 use crate::spec::Order;
-use crate::stats::{CellSummary, Growth, MemoryRatio, Readings, State, growth, memory_ratio};
+use crate::stats::{CellSummary, Growth, MemoryRatio, State, growth, memory_ratio};
 use crate::units::show_bytes;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

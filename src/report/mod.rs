@@ -55,11 +55,9 @@ pub use standing::{Standing, standing};
 pub use template::{Kind, Template, template_reference};
 pub use view::View;
 
-use crate::ids::TrialId;
-use crate::record::{Baseline, HistoryRow, Reading, Run, Trial};
+use crate::record::{Baseline, HistoryRow, Readings, Run, Trial};
 use crate::stats::{CellSummary, Series, summarise};
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
@@ -71,7 +69,7 @@ pub struct Input<'a> {
     /// The lines of `trials.jsonl`, in their order.
     pub trials: &'a [Trial],
     /// The rows of `samples.csv`, by trial.
-    pub readings: &'a BTreeMap<TrialId, Vec<Reading>>,
+    pub readings: &'a Readings,
     /// The run that this one is compared with.
     pub baseline: Option<&'a Baseline>,
     /// The nights of the suite and profile before this run; rows of its own, which follow from its records, count as nothing.

@@ -93,12 +93,12 @@ impl Quest {
             let length = self.work.length().max(self.step(rate));
             let (mut load, held) = found.attempt(rate, length, verified, target, control)?;
             if held || control.is_cancelled() {
-                load.search = Some(Search {
+                load.search = Some(Box::new(Search {
                     held: rate,
                     failed: seek.failed(),
                     limited: found.limited,
                     steps: found.steps,
-                });
+                }));
                 return Ok(Made { load, notes });
             }
             notes.push(format!(

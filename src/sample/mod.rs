@@ -14,10 +14,9 @@ mod usage;
 mod work;
 
 use crate::process::{ProcessId, Walker};
-use crate::record::{Phase, Reading, Usage};
+use crate::record::{ByRole, Phase, Reading, Usage};
 use role::Role;
 use rustix::time::{ClockId, clock_gettime};
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -75,7 +74,7 @@ pub struct Series {
     /// Figures by role, and of all that count together under `total`. RSS means are
     /// weighted by time: the area under the straight lines between readings,
     /// divided by the window.
-    pub usage: BTreeMap<String, Usage>,
+    pub usage: ByRole<Usage>,
 }
 
 /// Reads process trees on a thread of its own until it is finished or dropped.

@@ -5,8 +5,7 @@
 use super::Series;
 use super::role::Role;
 use super::work;
-use crate::record::{Phase, Reading, Usage};
-use std::collections::BTreeMap;
+use crate::record::{ByRole, Phase, Reading, Usage};
 use std::time::Duration;
 
 /// The name of all roles together.
@@ -23,7 +22,7 @@ pub(super) struct Tick {
 
 /// All that was seen, as a caller gets it. Where no role counts there is no total.
 pub(super) fn series(readings: Vec<Reading>, ticks: &[Tick], roles: &[Role]) -> Series {
-    let mut usage = BTreeMap::new();
+    let mut usage = ByRole::new();
     let mut total: Option<Usage> = None;
     for role in roles {
         let own: Vec<&Reading> = readings.iter().filter(|r| r.role == role.name).collect();

@@ -12,13 +12,8 @@ use super::figures::median;
 use super::served::Served;
 use super::summary::{ENOUGH_TRIALS, Ratio, Spread, Value, ratio};
 use super::theil_sen::{inflation, slope, slope_alone};
-use crate::ids::TrialId;
-use crate::record::Reading;
+use crate::record::Readings;
 use crate::spec::Order;
-use std::collections::BTreeMap;
-
-/// The readings of each trial, in the order of their time.
-pub type Readings = BTreeMap<TrialId, Vec<Reading>>;
 
 /// With fewer readings behind the first quarter a trial has no slope.
 const LEAST_READINGS: usize = 15;
@@ -127,7 +122,7 @@ fn served(cell: &CellSummary<'_>, readings: &Readings) -> Option<Vec<Seen>> {
         Some(Seen {
             repetition: trial.trial.repetition,
             round: trial.round,
-            served: Served::of(trial, readings.get(&trial.trial)?)?,
+            served: Served::of(trial, &readings.of(&trial.trial)?)?,
         })
     });
     seen.collect()

@@ -3,7 +3,7 @@
 //! errors, which is what each bound allows.
 
 use super::*;
-use crate::record::Phase;
+use crate::record::{Phase, Reading};
 use crate::stats::served::tests::{reading, trial};
 use std::f64::consts::TAU;
 

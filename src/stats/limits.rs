@@ -216,13 +216,13 @@ mod tests {
                 succeeded: 1000,
                 ..crate::record::Counts::default()
             },
-            open: Some(OpenLoop {
+            open: Some(Box::new(OpenLoop {
                 schedule_ns: 10_000_000_000,
                 second_half_due: 500,
                 first_half_ended: 500 - halfway,
                 second_half_ended: 500 + halfway - end,
                 ..OpenLoop::default()
-            }),
+            })),
             ..Load::default()
         }
     }

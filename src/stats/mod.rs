@@ -44,7 +44,7 @@ pub use exact::{
 };
 pub use figures::{digits, median};
 pub use gate::{Judgement, Kind, Why, judge, judge_nights};
-pub use growth::{Basis, Growth, MemoryRatio, Readings, growth, memory_ratio};
+pub use growth::{Basis, Growth, MemoryRatio, growth, memory_ratio};
 pub use hints::{Hint, hints};
 pub use limits::{Limit, Shortfall, Unsustained, is_made_under_load, limit, unsustained};
 pub use nights::{Begins, CORRELATED, Night, NightChange, Seen, Series, history_rows, series};

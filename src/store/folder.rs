@@ -239,11 +239,11 @@ fn mend(folder: &Path, stored: &Stored) -> Result<(), StoreError> {
     let path = folder.join(SAMPLES_FILE);
     let mut table = Vec::new();
     for trial in stored.trials.iter().map(|trial| &trial.trial) {
-        let Some(readings) = stored.readings.get(trial) else {
+        let Some(readings) = stored.readings.of(trial) else {
             continue;
         };
         table.extend(
-            samples::rows(trial, readings, table.is_empty())
+            samples::rows(trial, &readings, table.is_empty())
                 .map_err(|error| StoreError::io("write", &path)(io::Error::other(error)))?,
         );
     }

@@ -4,12 +4,12 @@
 use super::history::{history_path, read_history};
 use super::{RUN_FILE, SAMPLES_FILE, StoreError, TRIALS_FILE, baseline, samples};
 use crate::ids::TrialId;
-use crate::record::{Baseline, FORMAT, HistoryRow, Reading, Run, Trial};
+use crate::record::{Baseline, FORMAT, HistoryRow, Readings, Run, Trial};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader, Cursor};
 use std::path::Path;
 
 /// Everything that a run's folder holds, but the logs.
@@ -20,7 +20,7 @@ pub struct Stored {
     /// `trials.jsonl`, in the order in which the trials ended.
     pub trials: Vec<Trial>,
     /// `samples.csv`: the readings of each trial that has a record, in their order.
-    pub readings: BTreeMap<TrialId, Vec<Reading>>,
+    pub readings: Readings,
     /// `baseline.json`: what the run is compared with; none where it was made without.
     pub baseline: Option<Baseline>,
     /// `history.csv` of its suite and profile: the rows of the runs before it, and its own. Empty where the folder does not lie
@@ -40,9 +40,11 @@ pub fn open(folder: &Path) -> Result<Stored, StoreError> {
     let run = read_run(&folder.join(RUN_FILE))?;
     let lines = read_trials(&folder.join(TRIALS_FILE))?;
     let path = folder.join(SAMPLES_FILE);
-    let bytes = read_if_there(&path)?;
     let finished = lines.trials.iter().map(|trial: &Trial| &trial.trial);
-    let samples = samples::read(&path, &bytes, finished)?;
+    let samples = match file_if_there(&path)? {
+        Some(file) => samples::read(&path, file, finished)?,
+        None => samples::read(&path, Cursor::new([]), finished)?,
+    };
     let mut notes = Vec::new();
     if lines.torn {
         notes.push(format!(
@@ -125,16 +127,25 @@ impl Named for Trial {
 }
 
 pub(super) fn read_trials<T: Named>(path: &Path) -> Result<Lines<T>, StoreError> {
-    let bytes = read_if_there(path)?;
     let mut lines = Lines {
         trials: Vec::new(),
         torn: false,
         unended: false,
     };
-    let mut seen = BTreeSet::new();
-    for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+    let Some(file) = file_if_there(path)? else {
+        return Ok(lines);
+    };
+    let mut file = BufReader::with_capacity(1 << 16, file);
+    let mut line = Vec::new();
+    let mut seen = HashSet::new();
+    for number in 1.. {
+        line.clear();
+        let length = file.read_until(b'\n', &mut line);
+        if length.map_err(StoreError::io("read", path))? == 0 {
+            break;
+        }
         lines.unended = !line.ends_with(b"\n");
-        let trial: T = match parse(path, Some(index + 1), line) {
+        let trial: T = match parse(path, Some(number), &line) {
             Ok(trial) => trial,
             // A record that lacks only its line end is whole. A cut is no newer format.
             Err(StoreError::Broken { .. }) if lines.unended => {
@@ -182,9 +193,9 @@ pub(super) fn parse<T: DeserializeOwned>(
 }
 
 /// A run that was cut off early has no trials and no samples yet.
-fn read_if_there(path: &Path) -> Result<Vec<u8>, StoreError> {
-    match fs::read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        other => other.map_err(StoreError::io("read", path)),
+fn file_if_there(path: &Path) -> Result<Option<File>, StoreError> {
+    match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some).map_err(StoreError::io("read", path)),
     }
 }

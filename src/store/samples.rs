@@ -3,16 +3,17 @@
 
 use super::StoreError;
 use crate::ids::TrialId;
-use crate::record::{Phase, Reading};
+use crate::record::{Phase, Reading, Readings};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::io::{self, BufRead as _, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// A row of the file. The order of these fields is the order of its columns.
 #[derive(Debug, Serialize, Deserialize)]
-struct Row {
-    trial: String,
-    role: String,
+struct Row<'a> {
+    trial: &'a str,
+    role: &'a str,
     phase: Phase,
     t_ns: u64,
     rss_bytes: u64,
@@ -31,7 +32,7 @@ const EARLIER: &str = "trial,role,phase,t_ns,rss_bytes,pss_bytes,cpu_seconds,pro
 
 /// The readings of finished trials, with what was left out.
 pub(super) struct Samples {
-    pub(super) readings: BTreeMap<TrialId, Vec<Reading>>,
+    pub(super) readings: Readings,
     /// Whether the file has anything that does not belong to a finished trial.
     pub(super) has_orphans: bool,
     /// Whether it lacks columns that are written now.
@@ -54,8 +55,8 @@ pub(super) fn rows(
         .from_writer(bytes);
     for reading in readings {
         writer.serialize(Row {
-            trial: name.clone(),
-            role: guard(&reading.role),
+            trial: &name,
+            role: &guard(&reading.role),
             phase: reading.phase,
             t_ns: reading.t_ns,
             rss_bytes: reading.rss_bytes,
@@ -71,66 +72,91 @@ pub(super) fn rows(
         .map_err(|error| error.into_error().into())
 }
 
-/// Reads the file's `bytes`; `finished` are the trials that have a record. What
-/// follows the last line end was cut off while it was written.
+/// Reads the file; `finished` are the trials that have a record. What follows the last line end was cut off while it was
+/// written.
 pub(super) fn read<'a>(
     path: &Path,
-    bytes: &[u8],
+    file: impl Read + Seek,
     finished: impl Iterator<Item = &'a TrialId>,
 ) -> Result<Samples, StoreError> {
-    let whole = bytes
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-        .map_or(0, |end| end + 1);
     let mut samples = Samples {
-        readings: BTreeMap::new(),
-        has_orphans: whole < bytes.len(),
+        readings: Readings::new(),
+        has_orphans: false,
         is_earlier: false,
     };
+    let io = StoreError::io("read", path);
+    let mut file = BufReader::with_capacity(1 << 16, file);
+    let (whole, is_cut) = whole_lines(&mut file).map_err(io)?;
+    samples.has_orphans = is_cut;
     if whole == 0 {
         return Ok(samples);
     }
+    let mut lines = file.take(whole);
     let broken = |line: Option<u64>, reason: String| StoreError::Broken {
         path: path.to_owned(),
         line: line.map(|line| line as usize),
         reason,
     };
-    let bytes = &bytes[..whole];
-    samples.is_earlier = bytes.starts_with(EARLIER.as_bytes());
-    let header = if samples.is_earlier { EARLIER } else { HEADER };
-    let Some(table) = bytes.strip_prefix(header.as_bytes()) else {
-        return Err(broken(
-            Some(1),
-            format!("its columns are not {}", HEADER.trim_end()),
-        ));
-    };
-    let names: BTreeMap<String, &TrialId> =
+    let mut header = String::new();
+    lines
+        .read_line(&mut header)
+        .map_err(StoreError::io("read", path))?;
+    samples.is_earlier = header == EARLIER;
+    if !samples.is_earlier && header != HEADER {
+        let reason = format!("its columns are not {}", HEADER.trim_end());
+        return Err(broken(Some(1), reason));
+    }
+    let names: HashMap<String, &TrialId> =
         finished.map(|trial| (trial.to_string(), trial)).collect();
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
-        .from_reader(table);
-    for row in reader.deserialize::<Row>() {
+        .from_reader(lines);
+    let mut own = Own::default();
+    let mut record = csv::StringRecord::new();
+    loop {
+        let row = reader.read_record(&mut record).and_then(|more| {
+            more.then(|| record.deserialize::<Row<'_>>(None))
+                .transpose()
+        });
         let row = row.map_err(|error| {
-            let line = error.position().map(|position| position.line() + 1);
+            let place = error.position().or_else(|| record.position());
+            let line = place.map(|position| position.line() + 1);
             broken(line, error.to_string())
         })?;
-        match names.get(unguard(&row.trial)) {
-            Some(trial) => samples
-                .readings
-                .entry((*trial).clone())
-                .or_default()
-                .push(reading(&row)),
-            None => samples.has_orphans = true,
+        let Some(row) = row else { break };
+        // The rows of a trial were written together.
+        if own.name != row.trial {
+            own.put(&mut samples, &names);
+            row.trial.clone_into(&mut own.name);
         }
+        own.readings.push(reading(&row));
     }
+    own.put(&mut samples, &names);
     Ok(samples)
 }
 
-fn reading(row: &Row) -> Reading {
+/// Rows of one trial that stand together.
+#[derive(Default)]
+struct Own {
+    name: String,
+    readings: Vec<Reading>,
+}
+
+impl Own {
+    fn put(&mut self, samples: &mut Samples, names: &HashMap<String, &TrialId>) {
+        match names.get(unguard(&self.name)) {
+            Some(trial) => samples.readings.extend(trial, &self.readings),
+            None => samples.has_orphans |= !self.readings.is_empty(),
+        }
+        self.readings.clear();
+    }
+}
+
+fn reading(row: &Row<'_>) -> Reading {
     Reading {
         t_ns: row.t_ns,
         phase: row.phase,
-        role: unguard(&row.role).to_owned(),
+        role: unguard(row.role).to_owned(),
         rss_bytes: row.rss_bytes,
         pss_bytes: row.pss_bytes,
         cpu_seconds: row.cpu_seconds,
@@ -138,6 +164,27 @@ fn reading(row: &Row) -> Reading {
         threads: row.threads,
         completed: row.completed_count,
     }
+}
+
+/// How long a file is up to its last line end, and whether anything follows that. It is at its beginning again.
+fn whole_lines(file: &mut (impl Read + Seek)) -> io::Result<(u64, bool)> {
+    let length = file.seek(SeekFrom::End(0))?;
+    let mut block = vec![0; 1 << 16];
+    let mut end = length;
+    let mut whole = 0;
+    while end > 0 {
+        let start = end.saturating_sub(block.len() as u64);
+        let part = &mut block[..(end - start) as usize];
+        file.seek(SeekFrom::Start(start))?;
+        file.read_exact(part)?;
+        if let Some(last) = part.iter().rposition(|byte| *byte == b'\n') {
+            whole = start + last as u64 + 1;
+            break;
+        }
+        end = start;
+    }
+    file.rewind()?;
+    Ok((whole, whole < length))
 }
 
 /// What a spreadsheet would run as a formula gets an apostrophe. Names never
@@ -163,6 +210,7 @@ const RUNS: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 mod tests {
     use super::*;
     use crate::ids::CellId;
+    use std::io::Cursor;
 
     fn trial(name: &str) -> TrialId {
         TrialId {
@@ -190,8 +238,8 @@ mod tests {
         let id = trial("-odd,\"name\"@l#0");
         let readings = [seen("@role", None), seen("b", Some(7))];
         let bytes = rows(&id, &readings, true).unwrap();
-        let back = read(Path::new("x"), &bytes, [&id].into_iter()).unwrap();
-        assert_eq!(back.readings[&id], readings);
+        let back = read(Path::new("x"), Cursor::new(&bytes), [&id].into_iter()).unwrap();
+        assert_eq!(back.readings.of(&id).unwrap(), readings);
         assert!(!back.has_orphans);
     }
 
@@ -199,11 +247,11 @@ mod tests {
     fn a_file_from_before_requests_were_counted_reads() {
         let id = trial("a@l#0");
         let bytes = format!("{EARLIER}a@l#0.1,server,measure,1,2,,0.5,1,4\n");
-        let back = read(Path::new("x"), bytes.as_bytes(), [&id].into_iter()).unwrap();
+        let back = read(Path::new("x"), Cursor::new(&bytes), [&id].into_iter()).unwrap();
         assert!(back.is_earlier);
-        assert_eq!(back.readings[&id].len(), 1);
-        assert_eq!(back.readings[&id][0].threads, 4);
-        assert_eq!(back.readings[&id][0].completed, None);
+        let read = back.readings.of(&id).unwrap();
+        assert_eq!(read.len(), 1);
+        assert_eq!((read[0].threads, read[0].completed), (4, None));
     }
 
     #[test]
@@ -211,18 +259,22 @@ mod tests {
         let (kept, cut) = (trial("a@l#0"), trial("b@l#0"));
         let mut bytes = rows(&kept, &[seen("server", None)], true).unwrap();
         bytes.extend(rows(&cut, &[seen("server", None)], false).unwrap());
-        let back = read(Path::new("x"), &bytes, [&kept].into_iter()).unwrap();
-        assert_eq!(back.readings.keys().collect::<Vec<_>>(), [&kept]);
+        let back = read(Path::new("x"), Cursor::new(&bytes), [&kept].into_iter()).unwrap();
+        assert_eq!(back.readings.trials().collect::<Vec<_>>(), [&kept]);
         assert!(back.has_orphans);
     }
 
     #[test]
     fn other_columns_and_broken_rows_are_errors_with_their_line() {
         let path = Path::new("samples.csv");
-        let error = read(path, b"a,b\n1,2\n", [].into_iter()).err().unwrap();
+        let error = read(path, Cursor::new("a,b\n1,2\n"), [].into_iter())
+            .err()
+            .unwrap();
         assert!(error.to_string().contains("line 1"), "{error}");
         let bytes = format!("{HEADER}a,b,measure,1,2,,x,1,1,\n");
-        let error = read(path, bytes.as_bytes(), [].into_iter()).err().unwrap();
+        let error = read(path, Cursor::new(&bytes), [].into_iter())
+            .err()
+            .unwrap();
         assert!(error.to_string().contains("line 2"), "{error}");
     }
 }

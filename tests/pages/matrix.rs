@@ -87,7 +87,7 @@ impl Matrix<'_> {
         base.run.spec.cells.clear();
         base.run.plan.clear();
         base.trials.clear();
-        base.readings = BTreeMap::new();
+        base.readings = Readings::new();
         let own = |values: &[&str]| {
             values
                 .iter()
@@ -173,7 +173,7 @@ impl Matrix<'_> {
                 rows.extend(readings(role, peak * share / 4, repetition));
             }
         }
-        records.readings.insert(trial.clone(), rows);
+        records.readings.extend(trial, &rows);
         records.trials.push(made);
         records.run.plan.push(Planned {
             trial,

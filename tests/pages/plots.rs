@@ -46,7 +46,7 @@ fn a_run_has_the_plots_that_it_has_figures_for() {
     );
     let mut none = records();
     none.trials.clear();
-    none.readings.clear();
+    none.readings = Readings::new();
     assert_eq!(names(&none), Vec::<String>::new());
     assert!(!text(&reports(&none), "report.md").contains("## Plots"));
 }

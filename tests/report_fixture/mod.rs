@@ -5,20 +5,19 @@
 use hotlap::ids::{CellId, RunId, TrialId, VariantId};
 use hotlap::record::{
     ByteCounts, Connections, Counts, End, ErrorKind, FORMAT, Histogram, Host, Load, Outcome, Phase,
-    Proof, Reading, Run, Session, Step, Stop, SuiteFile, Trial, Usage,
+    Proof, Reading, Readings, Run, Session, Step, Stop, SuiteFile, Trial, Usage,
 };
 use hotlap::spec::{
     Amount, Axis, Build, Cell, Choice, Expect, LoadSpec, Order, Planned, ProcessSpec, Ready,
     Request, Requirement, RunSettings, Skip, Spec, Text,
 };
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The records of a run.
 pub(crate) struct Records {
     pub(crate) run: Run,
     pub(crate) trials: Vec<Trial>,
-    pub(crate) readings: BTreeMap<TrialId, Vec<Reading>>,
+    pub(crate) readings: Readings,
 }
 
 const SUITE: &str = r#"title = "What gzip costs: Node.js and Go"

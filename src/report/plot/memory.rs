@@ -7,10 +7,8 @@ use super::Drawing;
 use super::lines::{self, Axes, MOST_PANELS, Panel, Series};
 use super::scale::{Scale, tick, unit_of_bytes};
 use super::scene::{SERIES, Scene};
-use crate::ids::TrialId;
-use crate::record::{Phase, Reading, Trial, Unit};
+use crate::record::{Phase, Reading, Readings, Trial, Unit};
 use crate::stats::{CellSummary, State};
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Points of a curve.
@@ -19,8 +17,6 @@ const POINTS: usize = 120;
 const MOST: usize = 60;
 /// The role of all together.
 const TOTAL: &str = "total";
-
-type Readings = BTreeMap<TrialId, Vec<Reading>>;
 
 /// The plot; none where no trial has readings.
 pub(super) fn draw(
@@ -102,11 +98,7 @@ fn axes(most: f64, last: f64) -> Axes {
 /// The valid trial with readings whose peak is in the middle; of an even number the lower of the two.
 fn typical<'c>(cell: &CellSummary<'c>, readings: &Readings) -> Option<&'c Trial> {
     let peak = |trial: &Trial| trial.usage.get(TOTAL).and_then(|usage| usage.rss_peak);
-    let has = |trial: &&Trial| {
-        readings
-            .get(&trial.trial)
-            .is_some_and(|own| !own.is_empty())
-    };
+    let has = |trial: &&Trial| readings.has(&trial.trial);
     let mut trials: Vec<&Trial> = cell.valid().filter(has).collect();
     trials.sort_by_key(|trial| (peak(trial), trial.trial.repetition));
     trials.get(trials.len().checked_sub(1)? / 2).copied()
@@ -119,7 +111,7 @@ fn cell_panels(naming: &Naming<'_>, cells: &[&CellSummary<'_>], readings: &Readi
             .iter()
             .filter_map(|cell| {
                 let trial = typical(cell, readings)?;
-                let own = readings.get(&trial.trial)?;
+                let own = &readings.of(&trial.trial)?;
                 // Older records have one role and no total.
                 let role = if own.iter().any(|reading| reading.role == TOTAL) {
                     TOTAL
@@ -136,7 +128,7 @@ fn cell_panels(naming: &Naming<'_>, cells: &[&CellSummary<'_>], readings: &Readi
 /// A panel of one cell, with a curve a role: those that count first, and the total behind them.
 fn role_panel(naming: &Naming<'_>, cell: &CellSummary<'_>, readings: &Readings) -> Option<Panel> {
     let trial = typical(cell, readings)?;
-    let own = readings.get(&trial.trial)?;
+    let own = &readings.of(&trial.trial)?;
     let mut names: Vec<(&str, String)> = roles::of_trial(trial)
         .map(|(role, usage)| {
             let label = if usage.apart {
