@@ -72,7 +72,9 @@ pub(super) fn headline(view: &View) -> String {
 fn fallen(view: &View) -> Option<String> {
     let gates = view.gates.as_ref()?;
     let first = gates.fallen.first()?;
+    // What stands behind the colon explains a rule, which a sentence has no room for.
     let said = gates.sentence.trim_end_matches('.');
+    let said = said.split(':').next().unwrap_or(said);
     let more = match gates.fallen.len() - 1 {
         0 => String::new(),
         more => format!(", and {more} more"),
