@@ -11,11 +11,11 @@ mod fixture;
 
 use fixture::{Records, records};
 use hotlap::ids::CellId;
-use hotlap::record::{Baseline, End, Trial};
+use hotlap::record::{Baseline, End, HistoryRow, Trial};
 use hotlap::report::{
-    Format, Input, Options, Reporter, Standing, Template, View, baseline, render, standing,
-    template_reference,
+    Format, Input, Options, Reporter, Template, View, history_rows, render, template_reference,
 };
+use hotlap::spec::{Bound, Limit};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -226,46 +226,152 @@ fn a_badge_stands_alone_whatever_the_suite_is_called() {
     }
 }
 
-#[test]
-fn two_runs_stand_apart_only_where_a_verdict_says_so() {
-    let of = |records: &Records| baseline(&input(records, None));
-    let before = of(&many(8));
-    let after = |change: &dyn Fn(&mut Records)| {
-        let mut records = many(8);
-        records.run.id.0.push_str("-later");
-        change(&mut records);
-        standing(&before, &of(&records))
+/// Nights of January 2020 before this run, like it but for what `change` makes of a row of a day.
+fn january(records: &Records, days: u32, change: &dyn Fn(u32, &mut HistoryRow)) -> Vec<HistoryRow> {
+    let own = history_rows(&input(records, None));
+    assert!(!own.is_empty(), "the run is a night");
+    let night = |day: u32| {
+        own.iter().cloned().map(move |mut row| {
+            row.run.0 = format!("2020-01-{day:02}T190500Z-00000{day:02}");
+            row.time = format!("2020-01-{day:02}T19:05:00Z");
+            row.revision = Some(format!("00000{day:02}"));
+            if let Some(figure) = &mut row.figure {
+                figure.median *= 1.0 + f64::from(day % 3) / 400.0;
+            }
+            change(day, &mut row);
+            row
+        })
     };
-    let mut nothing = before.clone();
-    nothing.cells.clear();
-    let slower = |records: &mut Records| {
-        for load in records
-            .trials
-            .iter_mut()
-            .filter_map(|trial| trial.load.as_mut())
+    (1..=days).flat_map(night).collect()
+}
+
+/// Multiplies a figure of one cell up to a day.
+fn until(last: u32, cell: usize, column: &'static str, by: f64) -> impl Fn(u32, &mut HistoryRow) {
+    let names = records().run.spec.cells[cell].id.names().to_owned();
+    move |day, row| {
+        if let Some(figure) = row.figure.as_mut()
+            && day <= last
+            && row.cell.names() == names
+            && figure.column == column
         {
-            load.window_ns += load.window_ns / 5;
+            figure.median *= by;
         }
+    }
+}
+
+/// What a run with these nights before it tells the index: since when, and why.
+fn unchanged(records: &Records, history: &[HistoryRow]) -> (String, String) {
+    let input = Input {
+        history,
+        ..input(records, None)
     };
-    let same = |records: &mut Records| {
-        // Start-ups and CPU times that are the same as before in every trial.
-        let trials = &mut records.trials;
-        trials.reverse();
+    let digest = Reporter::new(input).digest();
+    let since = digest.unchanged_since.unwrap();
+    (since[..10].to_owned(), digest.unchanged_why.unwrap())
+}
+
+#[test]
+fn the_index_is_told_by_the_nights_since_when_nothing_has_changed() {
+    let records = many(8);
+    let told = |history: &[HistoryRow]| unchanged(&records, history);
+    let said = |day: &str, why: &str| (day.to_owned(), why.to_owned());
+    let own = &records.run.sessions[0].started[..10];
+    assert_eq!(told(&[]), said(own, "first night"));
+    let quiet = january(&records, 30, &|_, _| {});
+    assert_eq!(told(&quiet), said("2020-01-01", "first night"));
+    let grown = january(&records, 30, &until(12, 0, "rss_peak_bytes", 0.8));
+    assert_eq!(told(&grown), said("2020-01-13", "change found"));
+    let moved = january(&records, 30, &|day, row| {
+        if day <= 20 {
+            row.machine = Some("0123456789ab".to_owned());
+        }
+    });
+    assert_eq!(told(&moved), said("2020-01-21", "another machine"));
+    let mut added = january(&records, 30, &|_, _| {});
+    let new = records.run.spec.cells[1].id.names();
+    added.retain(|row| row.cell.names() != new || row.time.as_str() > "2020-01-05");
+    assert_eq!(told(&added), said("2020-01-05", "new cell"));
+    // What only one night has found is not told yet, so nothing has changed.
+    let young = january(&records, 30, &until(28, 0, "rss_peak_bytes", 0.8));
+    assert_eq!(told(&young), said("2020-01-01", "first night"));
+}
+
+/// A night that is the first to tell that the first cell lost a fifth of its requests/s and needs a bit more memory.
+fn bad_night(records: &Records) -> Vec<HistoryRow> {
+    let slower = until(27, 0, "requests_per_second", 1.25);
+    let larger = until(27, 0, "rss_peak_bytes", 0.92);
+    january(records, 30, &|day, row| {
+        slower(day, row);
+        larger(day, row);
+    })
+}
+
+#[test]
+fn pages_open_with_what_the_night_is_the_first_to_tell() {
+    let records = many(8);
+    let history = bad_night(&records);
+    let night = Input {
+        history: &history,
+        ..input(&records, None)
     };
-    let fewer = |records: &mut Records| {
-        records.trials.retain(|trial| trial.trial.repetition < 3);
+    let view = View::of(&night);
+    let told = &view.nights.as_ref().unwrap().told;
+    assert_eq!(told.len(), 1, "{told:?}");
+    let opens = format!("{}: requests/s fell 20", told[0].title);
+    assert!(view.headline.starts_with(&opens), "{}", view.headline);
+    let ends = "between 0000027 and 0000028 (2020-01-27 to 2020-01-28): worse, and 1 more change.";
+    assert!(view.headline.ends_with(ends), "{}", view.headline);
+    let badge = String::from_utf8(Reporter::new(night).badge().unwrap()).unwrap();
+    assert!(
+        badge.contains(">2 figures worse<") && badge.contains("#b3261e"),
+        "{badge}"
+    );
+    for name in ["short", "leaderboard", "pull-request"] {
+        let text = made(name, &night);
+        let at = text
+            .find("peak RSS grew **8")
+            .unwrap_or_else(|| panic!("{text}"));
+        let table = text.find("|:--").unwrap();
+        assert!(at < table, "{name}: {text}");
+    }
+}
+
+#[test]
+fn a_gate_that_fell_is_named_and_its_sentence_stands_once() {
+    let mut records = many(8);
+    for cell in &mut records.run.spec.cells {
+        cell.gates.push(Limit {
+            metric: "rss_peak".to_owned(),
+            max: Some(Bound::Value(1.0)),
+            min: None,
+            max_regression: None,
+            history: false,
+        });
+    }
+    let view = View::of(&input(&records, None));
+    let gates = view.gates.as_ref().unwrap();
+    let first = &gates.fallen[0];
+    let named = format!("({} of {}", first.metric, first.title);
+    assert!(view.headline.contains(&named), "{}", view.headline);
+    let comment = made("pull-request", &input(&records, None));
+    assert_eq!(comment.matches("gates fell").count(), 1, "{comment}");
+}
+
+#[test]
+fn one_change_for_the_better_is_on_the_badge_and_said_once() {
+    let records = many(8);
+    let history = january(&records, 30, &until(27, 0, "rss_peak_bytes", 1.25));
+    let night = Input {
+        history: &history,
+        ..input(&records, None)
     };
-    let elsewhere = |records: &mut Records| records.run.host.cpu = Some("another".to_owned());
-    let gone = |records: &mut Records| {
-        records.run.spec.cells.remove(0);
-    };
-    assert_eq!(standing(&before, &before), Standing::Unchanged);
-    assert_eq!(after(&same), Standing::Unchanged);
-    assert_eq!(after(&slower), Standing::Changed);
-    assert_eq!(after(&gone), Standing::Changed);
-    assert_eq!(after(&fewer), Standing::Unknown);
-    assert_eq!(after(&elsewhere), Standing::Unknown);
-    assert_eq!(standing(&nothing, &before), Standing::Changed);
+    let badge = String::from_utf8(Reporter::new(night).badge().unwrap()).unwrap();
+    assert!(
+        badge.contains(">peak RSS shrank 20") && badge.contains("#1a6f3c"),
+        "{badge}"
+    );
+    let text = made("short", &night);
+    assert_eq!(text.matches("peak RSS shrank").count(), 1, "{text}");
 }
 
 #[test]

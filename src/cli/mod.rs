@@ -32,7 +32,6 @@ mod sentence;
 mod serve;
 mod signals;
 mod splice;
-mod standing;
 mod suites;
 mod templates;
 mod terminal;

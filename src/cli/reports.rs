@@ -3,7 +3,6 @@
 
 use super::exit::Exit;
 use super::splice::Splice;
-use super::standing;
 use super::terminal::{say, say_error, say_warning};
 use crate::ids::CellId;
 use crate::publish::{Pages, Published, places, publish, shown};
@@ -170,7 +169,7 @@ impl Made<'_> {
 
     /// Puts the run's report on its suite's page, where it is a whole run, and makes the index anew.
     fn publish(&self, out: &Path, report: &str, plots: &[(&str, &[u8])]) {
-        let mut digest = self.reporter.digest();
+        let digest = self.reporter.digest();
         if !digest.whole {
             return;
         }
@@ -181,7 +180,6 @@ impl Made<'_> {
                 return;
             }
         };
-        digest.unchanged_since = standing::unchanged_since(self.stored, &digest, out);
         let pages = Pages {
             folder: self.folder,
             report,

@@ -42,16 +42,13 @@ pub fn index(digests: &[Digest]) -> String {
             unbroken(&escape(&when(&digest.started))),
             encode(&anchor(METHOD)),
             told(digest.machine.as_deref()),
-            digest
-                .unchanged_since
-                .as_deref()
-                .map_or_else(|| NONE.to_owned(), |since| unbroken(&escape(day(since)))),
+            unchanged(digest),
             cells(digest),
         );
     }
     let _ = write!(
         out,
-        "\nTimes are in UTC. *Unchanged since* is the first run since which no verdict between one run and the next says that anything has changed.\n"
+        "\nTimes are in UTC. *Unchanged since* is the night of the newest change that was found in any figure of any cell, else the first night on this machine and in this configuration.\n"
     );
     out
 }
@@ -76,6 +73,18 @@ fn told(text: Option<&str>) -> String {
 fn when(started: &str) -> String {
     let minutes = started.get(..16).unwrap_or(started);
     minutes.replace('T', " ")
+}
+
+/// Since when nothing has changed, and what was then.
+fn unchanged(digest: &Digest) -> String {
+    let Some(since) = &digest.unchanged_since else {
+        return NONE.to_owned();
+    };
+    let day = unbroken(&escape(day(since)));
+    match &digest.unchanged_why {
+        Some(why) => format!("{day} ({})", escape(why)),
+        None => day,
+    }
 }
 
 fn day(started: &str) -> &str {
@@ -135,6 +144,7 @@ mod tests {
             headline: Some("gzip costs 22 % of <it>.".to_owned()),
             machine: Some("A CPU, 2 CPUs".to_owned()),
             unchanged_since: Some("2026-11-28T01:00:00Z".to_owned()),
+            unchanged_why: Some("another machine".to_owned()),
             profile: Some("quick".to_owned()),
             ..digest("a b")
         };
@@ -146,7 +156,7 @@ mod tests {
             row,
             "| [a\\|b --&gt; &lt;x&gt;](a%20b/README.quick.md) (profile quick)<br>What \\| costs what? | \
              gzip costs 22 % of &lt;it&gt;. | [2026-11-30 19:05](a%20b/README.quick.md#how-it-was-measured) | \
-             A CPU, 2 CPUs | 2026-11-28 | 5, 1 failed, 1 skipped |"
+             A CPU, 2 CPUs | 2026-11-28 (another machine) | 5, 1 failed, 1 skipped |"
         );
     }
 

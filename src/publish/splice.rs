@@ -1,11 +1,10 @@
 //! A report as a part of another file, between two markers. Everything outside stays as it is, byte for byte.
 
+use crate::store::{SPLICE_BEGIN as BEGIN, SPLICE_END as END};
 use std::fmt;
 use std::ops::Range;
 
-/// How a marker begins and ends; between them may be the name of a suite.
-const BEGIN: &str = "<!-- hotlap:begin";
-const END: &str = "<!-- hotlap:end";
+/// How a marker of either kind ends; the name of a suite may stand before it.
 const CLOSE: &str = "-->";
 
 /// Why a file cannot take a report. Lines count from 1.

@@ -1,5 +1,5 @@
 //! A badge: the suite's name and one value of its run, in an SVG that stands alone. The value is the gates that fell, else what
-//! became worse since an earlier run, else the figure of the first cell.
+//! has newly changed over the nights, else what became worse since an earlier run, else the figure of the first cell.
 
 use super::template::Template;
 use super::templates::{BADGE, BADGE_NAME};
@@ -70,6 +70,9 @@ fn value(view: &View) -> (String, &'static str) {
         let said = format!("{} fell", count(gates.fallen.len(), "gate"));
         return (said, WORSE);
     }
+    if let Some(told) = told(view) {
+        return told;
+    }
     if let Some(since) = &view.since {
         let worse = since.worse.len() + since.lost.len();
         if worse > 0 {
@@ -106,6 +109,33 @@ fn value(view: &View) -> (String, &'static str) {
         margin.unwrap_or_default()
     );
     (said, FINE)
+}
+
+/// What this night is the first to tell: one change with its size, several with how many are for the worse, or else for the better.
+fn told(view: &View) -> Option<(String, &'static str)> {
+    let told = &view.nights.as_ref()?.told;
+    let first = told.first()?;
+    let colour = match first.word {
+        "worse" => WORSE,
+        _ => FINE,
+    };
+    let alike = told.iter().filter(|change| change.word == first.word);
+    let figures: usize = alike.map(|change| change.parts.len()).sum();
+    if figures > 1 {
+        let figures = super::show::plural(figures, "figure");
+        return Some((format!("{figures} {}", first.word), colour));
+    }
+    let part = first.parts.first()?;
+    let name = if view.cells.len() > 1 {
+        format!(" ({})", first.title)
+    } else {
+        String::new()
+    };
+    let said = format!(
+        "{} {} {}, {}{name}",
+        part.metric, part.verb, part.size, first.word
+    );
+    Some((said, colour))
 }
 
 impl Part {

@@ -3,10 +3,10 @@
 
 use super::anchor::encode;
 use super::gate::judged;
-use super::{Input, View};
+use super::{Input, View, nights};
 use crate::ids::RunId;
 use crate::record::{End, Run};
-use crate::stats::{CellSummary, State, complete, summarise};
+use crate::stats::{CellSummary, Series, State, complete, summarise};
 use serde::{Deserialize, Serialize};
 
 /// A run in short.
@@ -47,10 +47,13 @@ pub struct Digest {
     /// The machine in short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// When the oldest run began, RFC 3339 in UTC, since which no verdict says that anything has changed. None where the
-    /// run was not compared with the one before.
+    /// When the night began, RFC 3339 in UTC, since which no change was told of any metric of any cell. None where the run is no
+    /// night.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unchanged_since: Option<String>,
+    /// What was in that night: `change found`, `another machine`, `first night`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unchanged_why: Option<String>,
     /// Whether this is the whole suite: it ended by itself, every planned trial has a record,
     /// and nothing was selected. Only such a run is published.
     pub whole: bool,
@@ -87,6 +90,7 @@ impl Digest {
             headline: None,
             machine: None,
             unchanged_since: None,
+            unchanged_why: None,
             whole: whole(run, cells),
         }
     }
@@ -103,9 +107,12 @@ fn whole(run: &Run, cells: &[CellSummary<'_>]) -> bool {
 }
 
 impl Digest {
-    /// The same with what the run's view tells in words.
+    /// The same with what the run's view tells in words, and since when nothing has changed over its nights.
     #[must_use]
-    pub fn told(mut self, view: &View) -> Self {
+    pub(super) fn told(mut self, view: &View, nights: &[Series]) -> Self {
+        let unchanged = nights::unchanged(&self, nights);
+        self.unchanged_why = unchanged.as_ref().map(|one| one.why.to_owned());
+        self.unchanged_since = unchanged.map(|one| one.since);
         self.question.clone_from(&view.question);
         self.headline = Some(view.headline.clone());
         self.machine.clone_from(&view.machine);

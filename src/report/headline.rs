@@ -58,10 +58,11 @@ fn split(text: &str) -> Vec<String> {
     sentences
 }
 
-/// The run in a sentence: the gates that fell, else what became worse or better since an earlier run, else the
-/// largest difference that was shown, else the first figure.
+/// The run in a sentence: the gates that fell, else a change over the nights that this one is the first to tell, else what
+/// became worse or better since an earlier run, else the largest difference that was shown, else the first figure.
 pub(super) fn headline(view: &View) -> String {
     fallen(view)
+        .or_else(|| told(view))
         .or_else(|| changed(view))
         .or_else(|| found(&view.findings))
         .or_else(|| first(view))
@@ -70,7 +71,34 @@ pub(super) fn headline(view: &View) -> String {
 
 fn fallen(view: &View) -> Option<String> {
     let gates = view.gates.as_ref()?;
-    (!gates.fallen.is_empty()).then(|| gates.sentence.clone())
+    let first = gates.fallen.first()?;
+    // What stands behind the colon explains a rule, which a sentence has no room for.
+    let said = gates.sentence.trim_end_matches('.');
+    let said = said.split(':').next().unwrap_or(said);
+    let more = match gates.fallen.len() - 1 {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    Some(format!(
+        "{said} ({} of {}{more}).",
+        first.metric, first.title
+    ))
+}
+
+/// The largest change over the nights that is new, for the worse where there is one.
+fn told(view: &View) -> Option<String> {
+    let told = &view.nights.as_ref()?.told;
+    let one = told.first()?;
+    let part = one.largest()?;
+    let all: usize = told.iter().map(|change| change.parts.len()).sum();
+    let more = match all - 1 {
+        0 => String::new(),
+        more => format!(", and {}", show::plural(more, "more change")),
+    };
+    Some(format!(
+        "{}: {} {} {} ({}) {}: {}{more}.",
+        one.title, part.metric, part.verb, part.size, part.figures, one.between, one.word
+    ))
 }
 
 /// What has become of the cells since an earlier run.

@@ -37,7 +37,6 @@ mod show;
 mod since;
 mod since_json;
 mod since_words;
-mod standing;
 mod template;
 mod templates;
 mod timing;
@@ -51,7 +50,6 @@ pub use markdown::{escape, escape_html, fence};
 pub use nights::{change_sentence, history_json, in_sentence};
 pub use plot::FOLDER as PLOTS;
 pub use since::SinceView;
-pub use standing::{Standing, standing};
 pub use template::{Kind, Template, template_reference};
 pub use view::View;
 
@@ -274,7 +272,7 @@ impl<'a> Reporter<'a> {
 
     /// What the index needs of the run.
     pub fn digest(&self) -> Digest {
-        self.digest_in_figures().told(self.view())
+        self.digest_in_figures().told(self.view(), self.nights())
     }
 
     /// The run's badge, an SVG.

@@ -14,10 +14,13 @@ use std::collections::BTreeSet;
 /// The changes that a page shows beside those that are new.
 const MOST_ROWS: usize = 20;
 
+const CHANGE_FOUND: &str = "change found";
+const FIRST_NIGHT: &str = "first night";
+
 /// The nights that a run is one of.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct NightsView {
-    /// What this night is the first to tell, for the worse first.
+    /// What this night is the first to tell: for the worse first, and the largest first of each.
     pub told: Vec<ChangeView>,
     /// How many nights there are, this one included, and what else must be known, in sentences.
     pub summary: Vec<String>,
@@ -53,6 +56,68 @@ pub struct ChangePart {
     pub figures: String,
     /// What makes it less sure, or explains it.
     pub notes: Vec<String>,
+    /// How large it is: the logarithm of the ratio of both medians, without its sign.
+    #[serde(skip)]
+    pub(super) weight: f64,
+}
+
+impl ChangeView {
+    /// Its largest part.
+    pub(super) fn largest(&self) -> Option<&ChangePart> {
+        // Of equal ones the first.
+        let parts = self.parts.iter().rev();
+        parts.max_by(|a, b| a.weight.total_cmp(&b.weight))
+    }
+
+    fn weight(&self) -> f64 {
+        self.largest().map_or(0.0, |part| part.weight)
+    }
+}
+
+/// Since when a suite stands where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unchanged {
+    /// When that night began, RFC 3339 in UTC.
+    pub(super) since: String,
+    /// What was then: `change found`, `another machine`, `first night`.
+    pub(super) why: &'static str,
+}
+
+/// Since when no change was told of any metric of any cell: the night of the newest one, else the first night of the newest
+/// series. None where the run is no night.
+pub(super) fn unchanged(digest: &Digest, all: &[Series]) -> Option<Unchanged> {
+    if !digest.whole {
+        return None;
+    }
+    let first = all
+        .iter()
+        .filter_map(|one| Some(one.nights.first()?.time.as_str()))
+        .min()
+        .unwrap_or(&digest.started);
+    let (since, _, why) = all
+        .iter()
+        .filter_map(|one| newest(one, first))
+        .max()
+        .unwrap_or((first, 0, FIRST_NIGHT));
+    Some(Unchanged {
+        since: since.to_owned(),
+        why,
+    })
+}
+
+/// When a series was last told to change, else when it began, with a rank and what was then. `first` is when the suite's first
+/// night began.
+fn newest<'a>(one: &'a Series, first: &str) -> Option<(&'a str, u8, &'static str)> {
+    let begin = one.nights.first()?.time.as_str();
+    let mut changes = one.changes.iter().rev();
+    let told = changes.find(|change| change.known != Known::Unconfirmed);
+    Some(match (told, one.begins.words()) {
+        // What was found is said before what began in the same night.
+        (Some(change), _) => (one.nights[change.after].time.as_str(), 2, CHANGE_FOUND),
+        (None, Some(why)) => (begin, 1, why),
+        (None, None) if begin == first => (begin, 0, FIRST_NIGHT),
+        (None, None) => (begin, 1, "new cell"),
+    })
 }
 
 /// The rows that a run adds to the history: none where it is not the whole suite.
@@ -124,7 +189,11 @@ pub(super) fn view(input: &Input<'_>, naming: &Naming<'_>, all: &[Series]) -> Op
         }
     }
     let changes = told.len() + others.len();
-    told.sort_by_key(|(_, view)| view.word != "worse");
+    told.sort_by(|(_, a), (_, b)| {
+        let better = |view: &ChangeView| view.word != "worse";
+        let larger = b.weight().total_cmp(&a.weight());
+        better(a).cmp(&better(b)).then(larger)
+    });
     others.sort_by(|(a, _), (b, _)| b.cmp(a));
     let more = others.len().saturating_sub(MOST_ROWS);
     let views = |list: Vec<(String, ChangeView)>| list.into_iter().map(|(_, view)| view);
@@ -213,6 +282,7 @@ fn part(of: &Series, change: &NightChange) -> ChangePart {
         size: size(change),
         figures: format!("{} → {}", shown(change.from), shown(change.to)),
         notes: notes(of, change),
+        weight: (change.to / change.from).ln().abs(),
     }
 }
 

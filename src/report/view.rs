@@ -41,8 +41,8 @@ pub struct View {
     pub description: Option<String>,
     /// The first question of the description, else its first sentence, as plain text.
     pub question: Option<String>,
-    /// The run in a sentence: gates that fell, else what has changed since an earlier run, else the largest difference
-    /// that was shown, else the best figure.
+    /// The run in a sentence: gates that fell, else the largest new change over the nights, else what has changed since an
+    /// earlier run, else the largest difference that was shown, else the best figure.
     pub headline: String,
     /// The suite's name.
     pub suite: String,

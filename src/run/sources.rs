@@ -6,17 +6,13 @@ use super::repository::Repository;
 use crate::ids::hex;
 use crate::process::GuardProgram;
 use crate::spec::{ProcessSpec, Spec};
+use crate::store::{SPLICE_BEGIN as BEGIN, SPLICE_END as END};
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-
-/// Where a report begins that was put into another file (`hotlap report --splice`).
-const BEGIN: &str = "<!-- hotlap:begin";
-/// Where it ends. Both may name a suite.
-const END: &str = "<!-- hotlap:end";
 
 /// The SHA-256, hexadecimal, of all that a suite measures. `folder` is the suite's, `out` that of the reports, and in
 /// `scratch` git may print. An error says why it cannot be told, in a sentence without its end.

@@ -36,6 +36,11 @@ const BASELINE_FILE: &str = "baseline.json";
 /// The report's table of trials, from which a run is known whose records were not kept.
 const TRIALS_TABLE: &str = "trials.csv";
 
+/// Where a report begins that was put into another file (`hotlap report --splice`); a suite's name may follow.
+pub const SPLICE_BEGIN: &str = "<!-- hotlap:begin";
+/// Where it ends; a suite's name may follow.
+pub const SPLICE_END: &str = "<!-- hotlap:end";
+
 /// The folder of a suite's runs: `<out>/<suite>/runs`.
 fn runs_folder(out: &Path, suite: &str) -> Result<PathBuf, StoreError> {
     Ok(out.join(plain_name(suite)?).join("runs"))

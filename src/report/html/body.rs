@@ -6,7 +6,7 @@ use pulldown_cmark::{
     Alignment, CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream, html,
 };
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A section that the page's list of contents links to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -41,6 +41,8 @@ struct Writer {
     /// Whether the folds of the template are markup.
     folds: bool,
     sections: Vec<Section>,
+    /// The ids of all headings so far, of whatever level.
+    ids: BTreeSet<String>,
     /// What the next table is called for those who hear it: the last heading or summary.
     caption: String,
     /// Events that are not written yet.
@@ -149,7 +151,7 @@ impl Writer {
     }
 
     /// `throughput-and-latency`, and a number where that was there before.
-    fn id(&self, title: &str) -> String {
+    fn id(&mut self, title: &str) -> String {
         let mut slug = String::new();
         for c in title.to_lowercase().chars() {
             match c {
@@ -160,10 +162,9 @@ impl Writer {
         }
         let slug = slug.trim_end_matches('-');
         let slug = if slug.is_empty() { "section" } else { slug };
-        let known = |id: &str| self.sections.iter().any(|section| section.id == id);
         let mut id = slug.to_owned();
         let mut number = 2;
-        while known(&id) {
+        while !self.ids.insert(id.clone()) {
             id = format!("{slug}-{number}");
             number += 1;
         }
@@ -398,6 +399,17 @@ mod tests {
             !foreign.contains("<script") && !foreign.contains("<b"),
             "{foreign}"
         );
+    }
+
+    #[test]
+    fn no_two_headings_have_one_id_whatever_their_level() {
+        let html = report("## A\n\n### Old\n\n## A 2\n\n### Old\n\n#### Old\n\n## A\n");
+        let ids: Vec<&str> = html
+            .split(" id=\"")
+            .skip(1)
+            .filter_map(|rest| rest.split('"').next())
+            .collect();
+        assert_eq!(ids, ["a", "old", "a-2", "old-2", "old-3", "a-3"]);
     }
 
     #[test]
