@@ -2,19 +2,20 @@
 //! pull request. Nothing that is there is overwritten: it is named, and the rest is written.
 
 use super::exit::Exit;
+use super::init_files::{self, Text, Wanted, of};
 use super::suites::counted;
 use super::terminal::{print, say_error, say_line};
 use crate::init::{self, Found, Language, Night};
 use clap::{Args, ValueEnum};
 use std::collections::BTreeSet;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Write a first suite from what is found in a repository, and how it is run each night
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Nothing that exists is overwritten: it is named and left, and the rest is written. Lines that .gitignore and
+Nothing that exists is overwritten: it is named and left, and the rest is written. Where something of another
+kind stands in the way (a file where a folder is needed), all of it is told and nothing is written. Lines that .gitignore and
 .gitattributes lack are added at their ends. --cron prints; nothing is installed.
 
 Examples:
@@ -78,38 +79,73 @@ pub(super) fn main(arguments: &InitArgs) -> Exit {
     let folder = folder.strip_prefix(".").unwrap_or(folder);
     match write(arguments, folder) {
         Ok(()) => Exit::Fine,
-        Err(error) => {
+        Err((exit, error)) => {
             say_error(&error);
-            Exit::Machine
+            exit
         }
     }
 }
 
-fn write(arguments: &InitArgs, folder: &Path) -> Result<(), String> {
-    let found = init::look(&real(folder)?);
-    tell(&found);
-    let suite = suite(folder, &found)?;
-    add(&folder.join(".gitignore"), IGNORED)?;
-    add(&folder.join(".gitattributes"), MERGED)?;
-    let mut next = Vec::new();
-    if arguments.ci == Some(Ci::Github) {
-        github(folder, &found)?;
-        next.push(
-            "write the address of hotlap's repository into the workflow, and commit it".to_owned(),
-        );
+/// For `map_err`: the machine refused.
+fn refused(error: String) -> (Exit, String) {
+    (Exit::Machine, error)
+}
+
+fn write(arguments: &InitArgs, folder: &Path) -> Result<(), (Exit, String)> {
+    let real = real(folder).map_err(refused)?;
+    let plain = |text: &str| !text.contains(char::is_control);
+    if !real.to_str().is_some_and(plain) {
+        return Err((
+            Exit::Usage,
+            format!(
+                "the path of the folder, {real:?}, has a line end or another character that no crontab, unit or workflow can \
+                 hold; rename it, nothing was written"
+            ),
+        ));
     }
-    if arguments.cron || arguments.systemd {
-        let night = night(folder, &found)?;
-        if arguments.systemd {
-            next.push(systemd(folder, &night)?);
-        }
-        if arguments.cron {
-            print(&init::crontab(&night));
-            next.push("put the line above into your crontab: `crontab -e`".to_owned());
-        }
+    let found = init::look(&real);
+    let mut files = Vec::new();
+    let (suite, mut next) = suite(folder, &found);
+    let suites = suite.as_ref().err().cloned();
+    files.extend(suite);
+    for (name, lines) in [(".gitignore", IGNORED), (".gitattributes", MERGED)] {
+        files.push(Wanted {
+            path: folder.join(name),
+            text: Text::Lines(lines),
+        });
+    }
+    if arguments.ci == Some(Ci::Github) {
+        let workflow = github(folder, &real, &found);
+        next.extend(address(&workflow));
+        files.push(workflow);
+    }
+    let night = (arguments.cron || arguments.systemd)
+        .then(|| night(&real, &found))
+        .transpose()
+        .map_err(refused)?;
+    if let Some(night) = night.as_ref().filter(|_| arguments.systemd) {
+        let units = units(folder, night);
+        next.push(installed(&units, night).map_err(refused)?);
+        files.extend(units);
+    }
+    let in_the_way = init_files::in_the_way(&files);
+    if !in_the_way.is_empty() {
+        return Err((
+            Exit::Usage,
+            format!("nothing was written: {}", in_the_way.join("\n  ")),
+        ));
+    }
+    tell(&found);
+    if let Some(left) = suites {
+        say_line(&left);
+    }
+    init_files::write(&files).map_err(refused)?;
+    if let Some(night) = night.as_ref().filter(|_| arguments.cron) {
+        print(&init::crontab(night));
+        next.push("put the line above into your crontab: `crontab -e`".to_owned());
     }
     say_line("\nwhat to do next:");
-    for (number, step) in suite.into_iter().chain(next).enumerate() {
+    for (number, step) in next.into_iter().enumerate() {
         say_line(&format!("  {}. {step}", number + 1));
     }
     Ok(())
@@ -128,8 +164,8 @@ fn tell(found: &Found) {
     }
 }
 
-/// Writes the suite, unless there are suites. Returns what is to be done with it.
-fn suite(folder: &Path, found: &Found) -> Result<Vec<String>, String> {
+/// The suite, or that there are suites, and what is to be done with it.
+fn suite(folder: &Path, found: &Found) -> (Result<Wanted, String>, Vec<String>) {
     let suites = folder.join("suites");
     let mut there: Vec<PathBuf> = fs::read_dir(&suites)
         .into_iter()
@@ -140,25 +176,29 @@ fn suite(folder: &Path, found: &Found) -> Result<Vec<String>, String> {
         .collect();
     there.sort();
     if let Some(first) = there.first() {
-        say_line(&format!(
+        let left = format!(
             "left as it is: {} has {} already, so no other is written",
             suites.display(),
             counted(there.len(), "suite")
-        ));
-        return Ok(vec![format!(
+        );
+        let run = format!(
             "`hotlap run {} --if-changed`",
             shell_words::quote(&first.to_string_lossy())
-        )]);
+        );
+        return (Err(left), vec![run]);
     }
     let path = suites.join(format!("{}.toml", found.name));
     let text = init::suite(found);
-    create(&path, &text)?;
     let mut steps = Vec::new();
     for (number, line) in text.lines().enumerate() {
         if let Some((_, look)) = line.split_once("# LOOK: ") {
             steps.push(format!("look at {}:{}: {look}", path.display(), number + 1));
         }
     }
+    let wanted = Wanted {
+        path: path.clone(),
+        text: Text::Whole(text),
+    };
     let path = shell_words::quote(&path.to_string_lossy()).into_owned();
     steps.push(format!(
         "`hotlap run {path} --profile quick` shows that all of it works"
@@ -166,11 +206,11 @@ fn suite(folder: &Path, found: &Found) -> Result<Vec<String>, String> {
     steps.push(format!(
         "`hotlap run {path}` measures; `hotlap plan {path}` says how long that takes"
     ));
-    Ok(steps)
+    (Ok(wanted), steps)
 }
 
-fn github(folder: &Path, found: &Found) -> Result<(), String> {
-    let real = real(folder)?;
+/// The workflow, at the top of the repository.
+fn github(folder: &Path, real: &Path, found: &Found) -> Wanted {
     let top = real.ancestors().find(|above| above.join(".git").exists());
     let inside = top
         .and_then(|top| real.strip_prefix(top).ok())
@@ -192,32 +232,61 @@ fn github(folder: &Path, found: &Found) -> Result<(), String> {
         .find(|server| server.language == Some(Language::Go))
         .map(|server| inside.join(&server.folder).join("go.mod"));
     let text = init::workflow(found, inside, go_mod.as_deref());
-    create(&top.join(".github/workflows/hotlap.yml"), &text)
+    Wanted {
+        path: top.join(".github/workflows/hotlap.yml"),
+        text: Text::Whole(text),
+    }
 }
 
-/// Writes the units. Returns how they are installed.
-fn systemd(folder: &Path, night: &Night) -> Result<String, String> {
-    let unit = |ending: &str| folder.join(format!("deploy/hotlap-{}.{ending}", night.name));
-    let (service, timer) = (unit("service"), unit("timer"));
-    create(&service, &init::service(night))?;
-    create(&timer, &init::timer(night))?;
-    let absolute = |path: &Path| std::path::absolute(path).map_err(of(path));
+/// What is to be done with a new workflow: hotlap's address is not known.
+fn address(workflow: &Wanted) -> Option<String> {
+    let Text::Whole(text) = &workflow.text else {
+        return None;
+    };
+    let line = text
+        .lines()
+        .position(|line| line.trim_start().starts_with("HOTLAP_REPOSITORY:"))?;
+    (!workflow.is_there()).then(|| {
+        format!(
+            "write the address of hotlap's repository into {}:{}, HOTLAP_REPOSITORY (its jobs end at their step `hotlap` \
+             without it), and commit it",
+            workflow.path.display(),
+            line + 1
+        )
+    })
+}
+
+/// The units of systemd: a service, and its timer.
+fn units(folder: &Path, night: &Night) -> [Wanted; 2] {
+    let unit = |ending: &str, text: String| Wanted {
+        path: folder.join(format!("deploy/hotlap-{}.{ending}", night.name)),
+        text: Text::Whole(text),
+    };
+    [
+        unit("service", init::service(night)),
+        unit("timer", init::timer(night)),
+    ]
+}
+
+/// How units are installed.
+fn installed([service, timer]: &[Wanted; 2], night: &Night) -> Result<String, String> {
+    let absolute = |unit: &Wanted| std::path::absolute(&unit.path).map_err(of(&unit.path));
     Ok(format!(
         "install the units: `sudo systemctl link {} {}`, `sudo systemctl enable --now hotlap-{}.timer`",
-        shell_words::quote(&absolute(&service)?.display().to_string()),
-        shell_words::quote(&absolute(&timer)?.display().to_string()),
+        shell_words::quote(&absolute(service)?.display().to_string()),
+        shell_words::quote(&absolute(timer)?.display().to_string()),
         night.name
     ))
 }
 
 /// What this machine runs each night.
-fn night(folder: &Path, found: &Found) -> Result<Night, String> {
+fn night(real: &Path, found: &Found) -> Result<Night, String> {
     let user = std::env::var("USER").ok().filter(|user| is_user(user));
     let uid = rustix::process::geteuid();
     let user = user.unwrap_or_else(|| uid.as_raw().to_string());
     Ok(Night {
         name: found.name.clone(),
-        folder: real(folder)?,
+        folder: real.to_owned(),
         hotlap: std::env::current_exe()
             .map_err(|error| format!("where hotlap lies is not known: {error}"))?,
         path: path(&found.programs()),
@@ -250,72 +319,11 @@ fn path(programs: &BTreeSet<&str>) -> String {
     let caller = std::env::var("PATH").unwrap_or_default();
     let holds = |folder: &&str| {
         let has = |name: &&str| Path::new(folder).join(name).is_file();
-        Path::new(folder).is_absolute() && NEEDED.iter().chain(programs).any(has)
+        let plain = !folder.contains(char::is_control);
+        plain && Path::new(folder).is_absolute() && NEEDED.iter().chain(programs).any(has)
     };
     let mut known = BTreeSet::new();
     let folders = caller.split(':').filter(holds).chain(USUAL);
     let folders: Vec<&str> = folders.filter(|folder| known.insert(*folder)).collect();
     folders.join(":")
-}
-
-fn of(path: &Path) -> impl Fn(io::Error) -> String {
-    let path = path.display().to_string();
-    move |error| format!("{path}: {error}")
-}
-
-/// Writes a file that is not there yet; one that is there is named and left.
-fn create(path: &Path, text: &str) -> Result<(), String> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(of(folder))?;
-    }
-    match OpenOptions::new().write(true).create_new(true).open(path) {
-        Ok(mut file) => {
-            file.write_all(text.as_bytes()).map_err(of(path))?;
-            say_line(&format!("wrote {}", path.display()));
-            Ok(())
-        }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            say_line(&format!("left as it is: {} exists", path.display()));
-            Ok(())
-        }
-        Err(error) => Err(of(path)(error)),
-    }
-}
-
-/// Adds lines that a file lacks at its end. A comment of ours stands only above lines of ours.
-fn add(path: &Path, lines: &str) -> Result<(), String> {
-    let there = match fs::read(path) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(of(path)(error)),
-    };
-    let known: BTreeSet<&str> = there.lines().map(str::trim_end).collect();
-    let missing = |line: &&str| !known.contains(line);
-    let new: Vec<&str> = lines.lines().filter(missing).collect();
-    if new.iter().all(|line| line.starts_with('#')) {
-        say_line(&format!(
-            "left as it is: {} has these lines",
-            path.display()
-        ));
-        return Ok(());
-    }
-    let end = if there.is_empty() || there.ends_with('\n') {
-        ""
-    } else {
-        "\n"
-    };
-    let gap = if there.is_empty() { "" } else { "\n" };
-    let mut file = OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(path)
-        .map_err(of(path))?;
-    file.write_all(format!("{end}{gap}{}\n", new.join("\n")).as_bytes())
-        .map_err(of(path))?;
-    say_line(&format!(
-        "added to {}: {}",
-        path.display(),
-        counted(new.len(), "line")
-    ));
-    Ok(())
 }

@@ -15,6 +15,7 @@ mod explain;
 mod gates;
 mod history;
 mod init;
+mod init_files;
 mod list;
 mod load;
 mod log;

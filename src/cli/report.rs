@@ -36,7 +36,8 @@ pub(super) struct ReportArgs {
     /// Which reports to make [default: all]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "FORMAT")]
     format: Vec<FormatName>,
-    /// Make the report by this template alone: default, short, leaderboard, pull-request, or a file (docs/templates.md)
+    /// Make the report by this template alone: default, short, leaderboard, pull-request, or a file (docs/templates.md);
+    /// with --format the others that it names too
     #[arg(long, value_name = "TEMPLATE")]
     template: Option<PathBuf>,
     /// Compare with this run, in these reports only: a folder, an id, a file, or `previous`
@@ -125,6 +126,9 @@ fn report(arguments: &ReportArgs) -> Result<Exit, Exit> {
     {
         formats.push(Format::Markdown);
     }
+    if let Some(file) = own.filter(|_| into.is_none()) {
+        refuse_unasked(file, &formats)?;
+    }
     let whose = Whose {
         out: &arguments.out,
         suite: &run.spec.suite,
@@ -162,6 +166,26 @@ fn report(arguments: &ReportArgs) -> Result<Exit, Exit> {
         into.put(suite, &String::from_utf8_lossy(&spliced.bytes), &places)?;
     }
     Ok(gates::tell(&gates, arguments.gate, false))
+}
+
+/// A template's report is one of those that `--format` asks for, where it asks.
+fn refuse_unasked(file: &str, formats: &[Format]) -> Result<(), Exit> {
+    let makes = match file {
+        "report.md" => Some((Format::Markdown, "md")),
+        "report.html" => Some((Format::Html, "html")),
+        _ => None,
+    };
+    if formats.is_empty() || makes.is_some_and(|(format, _)| formats.contains(&format)) {
+        return Ok(());
+    }
+    let help = makes.map_or_else(
+        || "leave --format out".to_owned(),
+        |(_, name)| format!("add {name} to --format, or leave --format out"),
+    );
+    say_error(&format!(
+        "the template makes {file}, which --format does not ask for; {help}"
+    ));
+    Err(Exit::Usage)
 }
 
 /// What a run is to later ones, in a file of its own.

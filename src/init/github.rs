@@ -82,7 +82,8 @@ concurrency:
   cancel-in-progress: ${{ github.event_name == 'pull_request' }}
 
 env:
-  # LOOK: the address of hotlap's repository, or of your copy of it.
+  # LOOK: the one line to fill in: the address of hotlap's repository, or of your copy of it, such as
+  # "https://github.com/OWNER/hotlap". `cargo install --git` takes it.
   HOTLAP_REPOSITORY: ""
 
 jobs:
@@ -107,7 +108,12 @@ jobs:
         run: hotlap run suites --compare-with "$BASE" --budget 30m --gate --out "$RUNNER_TEMP/reports"
       - name: summary
         if: always()
-        run: cat "$RUNNER_TEMP"/reports/*/runs/*/report.md >> "$GITHUB_STEP_SUMMARY"
+        # Without images, which would lead nowhere there.
+        run: |
+          for run in "$RUNNER_TEMP"/reports/*/runs/*; do
+            [ -f "$run/run.json" ] || continue
+            hotlap report "$run" --template pull-request --stdout >> "$GITHUB_STEP_SUMMARY"
+          done
       - uses: actions/upload-artifact@v4
         if: always()
         with:
@@ -145,7 +151,13 @@ jobs:
           key: hotlap-reports-${{ github.run_id }}-${{ github.run_attempt }}
       - name: summary
         if: always()
-        run: cat reports/*/README.md >> "$GITHUB_STEP_SUMMARY"
+        run: |
+          for runs in reports/*/runs; do
+            [ -d "$runs" ] || continue
+            suite=$(basename "$(dirname "$runs")")
+            printf '### %s\n\n' "$suite" >> "$GITHUB_STEP_SUMMARY"
+            hotlap report latest --suite "$suite" --template short --stdout >> "$GITHUB_STEP_SUMMARY"
+          done
       - uses: actions/upload-artifact@v4
         if: always()
         with:

@@ -65,10 +65,12 @@ pub(super) fn servers(root: &Path, folder: &Path) -> Vec<Server> {
             language: Some(Language::Rust),
             requires: vec!["cargo".to_owned()],
             build: vec![format!(
-                "cargo build --release{locked} --package {package} --bin {program}"
+                "cargo build --release{locked} --package {} --bin {}",
+                shell_words::quote(package),
+                shell_words::quote(&program)
             )],
             build_inputs: Vec::new(),
-            command: format!("target/release/{program}"),
+            command: shell_words::quote(&format!("target/release/{program}")).into_owned(),
             env: Vec::new(),
             port: if leans_on(&manifest, "rocket") {
                 clue::Port::Variable("ROCKET_PORT".to_owned())

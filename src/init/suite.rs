@@ -181,9 +181,10 @@ fn from_suites(folder: &Path) -> String {
         .to_owned()
 }
 
-/// A basic string of TOML, whose escapes are those of JSON.
+/// A basic string of TOML, whose escapes are those of JSON; of the characters that must be escaped JSON leaves one.
 fn quoted(text: &str) -> String {
-    serde_json::to_string(text).unwrap_or_default()
+    let json = serde_json::to_string(text).unwrap_or_default();
+    json.replace('\u{7f}', "\\u007F")
 }
 
 /// A key of TOML.

@@ -93,15 +93,13 @@ fn markers(text: &str) -> Vec<Marker<'_>> {
         let span = start..start + line.len();
         start = span.end;
         let bare = line.trim();
-        let mark = bare.chars().next().filter(|c| matches!(c, '`' | '~'));
-        let length = mark.map_or(0, |mark| bare.chars().take_while(|c| *c == mark).count());
-        match (fence, mark) {
-            (Some((open, least)), Some(mark))
-                if mark == open && length >= least && bare.len() == length =>
-            {
+        match (fence, fence_of(line)) {
+            (Some((open, least)), Some((mark, length, ""))) if mark == open && length >= least => {
                 fence = None;
             }
-            (None, Some(mark)) if length >= 3 => fence = Some((mark, length)),
+            (None, Some((mark, length, info))) if mark == '~' || !info.contains('`') => {
+                fence = Some((mark, length));
+            }
             _ => {}
         }
         if fence.is_some() {
@@ -123,6 +121,18 @@ fn markers(text: &str) -> Vec<Marker<'_>> {
         }
     }
     found
+}
+
+/// What a line has that may begin or end a block of code: its mark, how often that stands there, and what follows
+/// (CommonMark 0.31.2, section 4.5: at most three spaces in front, three marks or more).
+fn fence_of(line: &str) -> Option<(char, usize, &str)> {
+    // A mark of the order of bytes is no part of the text.
+    let line = line.strip_prefix('\u{feff}').unwrap_or(line);
+    let inner = line.trim_start_matches(' ');
+    let mark = inner.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let rest = inner.trim_start_matches(mark);
+    let length = inner.len() - rest.len();
+    (line.len() - inner.len() <= 3 && length >= 3).then(|| (mark, length, rest.trim()))
 }
 
 /// The suite that the markers for it name: it, or none where only the common pair is there.
@@ -257,6 +267,34 @@ mod tests {
         // Within the report too, where its suite file is shown.
         let shown = format!("```toml\n{B}\n```");
         assert!(splice(&target, "x", &shown).is_ok());
+    }
+
+    #[test]
+    fn only_what_markdown_takes_for_a_fence_is_one() {
+        let takes = |text: &str| check(&format!("{text}\n{B}\n{E}\n"), "x").is_ok();
+        for text in [
+            "```x```",
+            "``` a`b",
+            "    ```",
+            "\t~~~",
+            "``",
+            "~~~ a`b\n~~~",
+            "```\n    ```\n```",
+            "````\n```\n`````",
+            "```\n~~~\n``` x\n   ```  ",
+        ] {
+            assert!(takes(text), "{text:?}");
+        }
+        for text in [
+            "```x",
+            "   ~~~ a`b",
+            "````\n```",
+            "```\n``` x",
+            "```\n    ```",
+            "~~~\n```",
+        ] {
+            assert!(!takes(text), "{text:?}");
+        }
     }
 
     #[test]

@@ -164,13 +164,47 @@ impl Found<'_> {
     }
 
     fn nothing(&self) -> String {
-        let last = self.steps.iter().rev().find_map(|step| {
-            let broke = step.broke.as_ref()?;
-            Some(format!(": at {}/s {broke}", step.rate))
-        });
-        format!(
-            "no rate holds what the search asks for{}",
-            last.unwrap_or_default()
-        )
+        nothing(&self.steps)
+    }
+}
+
+/// Why a search ended without a rate: the lowest that was tried, and what did not hold there at last.
+fn nothing(steps: &[SearchStep]) -> String {
+    let failed = steps.iter().filter(|step| step.broke.is_some());
+    let lowest = failed
+        .rev()
+        .min_by(|one, other| one.rate.total_cmp(&other.rate));
+    match lowest.and_then(|step| Some((step.rate, step.broke.as_ref()?))) {
+        Some((rate, broke)) => format!(
+            "no rate of at least {rate}/s holds what the search asks for: at {rate}/s {broke}"
+        ),
+        None => "no rate holds what the search asks for".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_without_a_rate_says_why() {
+        let step = |rate: f64, broke: Option<&str>| SearchStep {
+            rate,
+            achieved: rate,
+            broke: broke.map(str::to_owned),
+        };
+        let steps = [
+            step(100.0, Some("a queue grew")),
+            step(1.0, Some("latency_p99 was 3.0 s")),
+            step(1.0, Some("latency_p99 was 2.0 s")),
+        ];
+        assert_eq!(
+            nothing(&steps),
+            "no rate of at least 1/s holds what the search asks for: at 1/s latency_p99 was 2.0 s"
+        );
+        // Of a rate that held and was not confirmed the failure is told.
+        let steps = [step(50.0, None), step(50.0, Some("a queue grew"))];
+        assert!(nothing(&steps).ends_with("at 50/s a queue grew"));
+        assert_eq!(nothing(&[]), "no rate holds what the search asks for");
     }
 }

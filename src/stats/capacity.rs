@@ -16,6 +16,8 @@ const SHORT_STRIDE: f64 = 1.05;
 const CLOSE: f64 = 1.02;
 /// What is left of a rate that does not hold when it is tried again.
 const STEP_DOWN: f64 = 0.95;
+/// So often what was found is measured, each time at less, before there is no more reason to think that anything holds for so long.
+const CONFIRMATIONS: u32 = 8;
 /// Lower rates are not tried, in requests per second,
 const LEAST: f64 = 1.0;
 /// nor higher ones.
@@ -31,6 +33,10 @@ pub struct Seek {
     next: f64,
     held: Option<f64>,
     failed: Option<f64>,
+    /// Whether it went down by the whole stride, and that did not hold either.
+    halved: bool,
+    /// Confirmations that are left.
+    left: u32,
 }
 
 /// What is to be done next.
@@ -54,6 +60,8 @@ impl Seek {
             next: rounded(earlier.unwrap_or(FIRST) * CLOSE.powf(chance - 0.5)),
             held: None,
             failed: None,
+            halved: false,
+            left: CONFIRMATIONS,
         }
     }
 
@@ -77,6 +85,8 @@ impl Seek {
         self.next = rounded(match (self.held, self.failed) {
             (Some(held), Some(failed)) => (held * failed).sqrt(),
             (Some(held), None) => held * self.longer_stride(),
+            // What holds neither at half the rate may hold at none: that is seen at the lowest one.
+            (None, Some(failed)) if failed > LEAST && self.halved => LEAST,
             (None, Some(failed)) if failed > LEAST => (failed / self.longer_stride()).max(LEAST),
             (None, Some(failed)) => failed / self.stride,
             (None, None) => self.next,
@@ -86,6 +96,7 @@ impl Seek {
     /// This stride; the next one is longer, up to doubling, for what an earlier trial found may be far away.
     fn longer_stride(&mut self) -> f64 {
         let stride = self.stride;
+        self.halved = self.held.is_none() && self.failed.is_some() && stride >= STRIDE;
         self.stride = stride.powi(2).min(STRIDE);
         stride
     }
@@ -94,7 +105,8 @@ impl Seek {
     pub fn unconfirmed(&mut self, rate: f64) {
         self.failed = Some(rate);
         let less = rounded(rate * STEP_DOWN);
-        self.held = (less >= LEAST).then_some(less);
+        self.left = self.left.saturating_sub(1);
+        self.held = (less >= LEAST && self.left > 0).then_some(less);
         self.next = less;
     }
 
@@ -296,6 +308,31 @@ mod tests {
         let (held, failed) = search(1e12, None).0.unwrap();
         assert!(held > MOST / 4.0);
         assert_eq!(failed, None);
+    }
+
+    #[test]
+    fn where_nothing_holds_the_lowest_rate_is_tried_soon() {
+        let mut seek = Seek::from(None, 0.5);
+        let mut rates = Vec::new();
+        while let Turn::Try(rate) = seek.turn() {
+            rates.push(rate);
+            seek.told(rate, false);
+        }
+        assert_eq!(rates, [100.0, 50.0, LEAST]);
+        assert_eq!(seek.turn(), Turn::GiveUp);
+    }
+
+    #[test]
+    fn what_is_never_confirmed_ends() {
+        let mut seek = Seek::from(None, 0.5);
+        seek.told(100.0, true);
+        let mut rates = Vec::new();
+        while let Some(rate) = seek.may_confirm() {
+            rates.push(rate);
+            seek.unconfirmed(rate);
+        }
+        assert_eq!(rates.len(), 8);
+        assert!((69.0..71.0).contains(rates.last().unwrap()), "{rates:?}");
     }
 
     #[test]

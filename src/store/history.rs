@@ -6,7 +6,8 @@ use super::append::append;
 use super::{StoreError, plain_name};
 use crate::ids::{CellId, RunId};
 use crate::record::{AT_LEAST, HISTORY_COLUMNS, HistoryFigure, HistoryRow};
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -46,7 +47,8 @@ pub fn read_history(path: &Path) -> Result<History, StoreError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mut history = History::default();
     let mut wrong: Vec<String> = Vec::new();
-    let mut seen: BTreeSet<Key> = BTreeSet::new();
+    let mut seen: BTreeMap<Key, usize> = BTreeMap::new();
+    let mut differing: Vec<String> = Vec::new();
     for (line, number) in text.split_inclusive('\n').zip(1..) {
         let Some(whole) = line.strip_suffix('\n') else {
             history.notes.push(format!(
@@ -60,8 +62,17 @@ pub fn read_history(path: &Path) -> Result<History, StoreError> {
         }
         match parse(whole) {
             // Two branches that both have a row make two of it.
-            Ok(row) if seen.insert(key(&row)) => history.rows.push(row),
-            Ok(_) => {}
+            Ok(row) => match seen.entry(key(&row)) {
+                Entry::Vacant(place) => {
+                    place.insert(history.rows.len());
+                    history.rows.push(row);
+                }
+                Entry::Occupied(place) => {
+                    if history.rows.get(*place.get()) != Some(&row) {
+                        differing.push(said_twice(number, &row));
+                    }
+                }
+            },
             Err(reason) => wrong.push(format!("line {number} of {name} is no row: {reason}")),
         }
     }
@@ -73,7 +84,51 @@ pub fn read_history(path: &Path) -> Result<History, StoreError> {
         )];
     }
     history.notes.extend(wrong);
+    if let Some(first) = differing.first() {
+        history.notes.push(format!(
+            "{} of {name} say again, and otherwise, what an earlier line says, which counts; the first is {first}. Take \
+             out the wrong one of each two",
+            match differing.len() {
+                1 => "1 line".to_owned(),
+                several => format!("{several} lines"),
+            }
+        ));
+    }
     Ok(history)
+}
+
+fn said_twice(number: usize, row: &HistoryRow) -> String {
+    let what = row.figure.as_ref();
+    format!(
+        "line {number}: {} of {} in {}",
+        what.map_or(row.state.as_str(), |figure| &figure.column),
+        row.cell.0,
+        row.run.0
+    )
+}
+
+/// That rows which are appended to this text can be read later: its columns are ours. A file that has rows of ours may
+/// have anything else in it, which is told when it is read; so may one whose head was cut off while it was written.
+fn refuse_other_columns(path: &Path, text: &str) -> Result<(), StoreError> {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let Some(first) = lines.next() else {
+        return Ok(());
+    };
+    let ours = head();
+    let cut = first.strip_suffix(CUT_OFF.trim_end()).unwrap_or(first);
+    let is_head = |line: &str| line == ours || parse(line).is_ok();
+    let is_other_head = first.starts_with("run,time") && first != ours;
+    if ours.starts_with(cut) || (!is_other_head && (is_head(first) || lines.any(is_head))) {
+        return Ok(());
+    }
+    Err(StoreError::Broken {
+        path: path.to_owned(),
+        line: Some(1),
+        reason: format!(
+            "its columns are not those of a history ({ours}), so nothing is added to it; use the hotlap that wrote it, or \
+             move it away, and a new one is begun"
+        ),
+    })
 }
 
 /// Whether all of these rows are there.
@@ -127,6 +182,7 @@ fn beginning(path: &Path) -> Result<String, StoreError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         other => other.map_err(StoreError::io("read", path))?,
     };
+    refuse_other_columns(path, &String::from_utf8_lossy(&bytes))?;
     let head = format!("{}\n", head());
     Ok(match bytes.last() {
         None => head,
@@ -232,6 +288,11 @@ fn parse(line: &str) -> Result<HistoryRow, String> {
     let (run, time, cell) = (text(0), text(1), text(5));
     if run.is_empty() || time.is_empty() || cell.is_empty() {
         return Err("it names no run, time or cell".to_owned());
+    }
+    if time.parse::<jiff::Timestamp>().is_err() {
+        return Err(format!(
+            "{time:?} is no time; write it as 2026-11-30T19:05:00Z"
+        ));
     }
     Ok(HistoryRow {
         run: RunId(run),

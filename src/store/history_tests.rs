@@ -5,7 +5,7 @@ use super::*;
 fn row(run: &str, cell: &str, column: &str, median: f64) -> HistoryRow {
     HistoryRow {
         run: RunId(run.to_owned()),
-        time: format!("time of {run}"),
+        time: format!("2026-11-0{run}T03:17:00Z"),
         revision: Some("ab12cd3-dirty".to_owned()),
         machine: Some("00ff00ff".to_owned()),
         hotlap: "0.1.0".to_owned(),
@@ -182,4 +182,69 @@ fn a_profile_has_a_file_of_its_own_and_names_lead_nowhere_else() {
     let quick = Path::new("out/s/history.quick.csv");
     assert_eq!(path("s", Some("quick")).unwrap(), quick);
     assert!(path("../s", None).is_err() && path("s", Some("../x")).is_err());
+}
+
+#[test]
+fn nothing_is_added_to_a_file_of_other_columns() {
+    let file = File::new();
+    file.append(&night("1"));
+    let rows = file.text();
+    let rows = rows.split_once('\n').unwrap().1;
+    let newer: String = rows.lines().map(|line| format!("{line},x\n")).collect();
+    for text in [
+        "date,figure\n2026-11-01,7\n".to_owned(),
+        format!("{},more\n{newer}", head()),
+        // A merge of what two versions wrote: the newer one's head stands first.
+        format!("{},more\n{newer}{rows}", head()),
+        "PK\u{3}\u{4}".to_owned(),
+    ] {
+        file.write(&text);
+        let error = append_history(&file.path(), &night("2")).unwrap_err();
+        let said = error.to_string();
+        assert!(
+            said.contains("history.csv, line 1,") && said.contains("move it away"),
+            "{said}"
+        );
+        assert_eq!(file.text(), text, "it is as it was");
+    }
+    // Rows of ours without a head, and a broken line in front of one, are a history all the same.
+    for text in [rows.to_owned(), format!("<<<<<<< HEAD\n{}\n{rows}", head())] {
+        file.write(&text);
+        assert!(file.append(&night("2")), "{text}");
+    }
+}
+
+#[test]
+fn a_row_without_a_time_is_none() {
+    let file = File::new();
+    file.append(&night("1"));
+    for time in ["yesterday", "2026-11-31T03:17:00Z", "03:17"] {
+        file.write(&file.text().replace("2026-11-01T03:17:00Z", time));
+        let read = file.read();
+        assert!(read.rows.is_empty(), "{time}");
+        assert!(
+            read.notes[0].contains("line 2 of history.csv is no row"),
+            "{:?}",
+            read.notes
+        );
+        assert!(read.notes[0].contains(time), "{:?}", read.notes);
+        file.write(&file.text().replace(time, "2026-11-01T03:17:00Z"));
+    }
+}
+
+#[test]
+fn a_row_that_is_there_twice_with_other_figures_is_told() {
+    let file = File::new();
+    file.append(&night("1"));
+    let twice = file.text().replace(",0.000000002,", ",0.000000003,");
+    file.write(&format!("{}{twice}", file.text()));
+    let read = file.read();
+    assert_eq!(read.rows, night("1"), "the first counts");
+    assert_eq!(read.notes.len(), 1);
+    assert!(
+        read.notes[0].starts_with("1 line of history.csv")
+            && read.notes[0].contains("line 7: cpu_s of a/x"),
+        "{:?}",
+        read.notes
+    );
 }

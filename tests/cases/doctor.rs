@@ -90,3 +90,14 @@ fn who_measures_already_is_named() {
     );
     assert!(answer["noise"].is_null() && answer["ceiling"].is_null());
 }
+
+#[test]
+fn a_lock_that_cannot_be_opened_is_not_another_run() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("hotlap.lock")).unwrap();
+    let answer = answer(&doctor(folder.path(), &["--json"]));
+    assert!(finding(&answer, "another run").is_none(), "{answer:#}");
+    let lock = finding(&answer, "lock").unwrap();
+    assert_eq!(lock["level"], "cannot_measure");
+    assert!(lock.to_string().contains("HOTLAP_LOCK_DIR"), "{lock:#}");
+}

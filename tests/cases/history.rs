@@ -390,3 +390,55 @@ fn what_has_no_history_is_said_with_what_to_do() {
         wrong.stderr
     );
 }
+
+#[test]
+fn what_adds_to_a_history_waits_for_no_run_that_does() {
+    let suite = suite().run().exits(0).suite;
+    let lock = store::lock_output(&suite.path().join("reports"), "other").unwrap();
+    let refused = suite.hotlap(&["history", "case.toml", "--add"]);
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(4), "{said}");
+    let holder = format!("pid {} (suite other", std::process::id());
+    assert!(said.contains(&holder), "{said}");
+    // Who only looks disturbs nobody.
+    assert!(suite.hotlap(&["history", "case.toml"]).status.success());
+    drop(lock);
+    assert!(
+        suite
+            .hotlap(&["history", "case.toml", "--add"])
+            .status
+            .success()
+    );
+}
+
+#[test]
+fn a_night_is_not_added_to_a_file_of_other_columns_and_not_lost() {
+    let suite = suite().run().exits(0).suite;
+    let ours = fs::read_to_string(path(&suite)).unwrap();
+    let other = ours.replacen("run,time,", "run,time,branch,", 1);
+    let other: String = other.lines().map(|line| format!("{line},\n")).collect();
+    fs::write(path(&suite), &other).unwrap();
+    let morning = again(&suite, &[]);
+    assert!(
+        morning
+            .stderr
+            .contains("its columns are not those of a history")
+            && morning
+                .stderr
+                .contains("`hotlap history case --add` adds it"),
+        "{}",
+        morning.stderr
+    );
+    assert_eq!(fs::read_to_string(path(&suite)).unwrap(), other);
+    // Once the file is moved away both nights are there again.
+    fs::remove_file(path(&suite)).unwrap();
+    assert!(
+        suite
+            .hotlap(&["history", "case.toml", "--add"])
+            .status
+            .success()
+    );
+    let runs: std::collections::BTreeSet<String> =
+        rows(&suite).into_iter().map(|row| row.run.0).collect();
+    assert_eq!(runs.len(), 2);
+}

@@ -513,6 +513,158 @@ fn nothing_that_is_there_is_overwritten() {
     assert!(said.contains("there is no folder nowhere"), "{said}");
 }
 
+/// All names in a folder, the deepest too.
+fn names(folder: &Path) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.is_symlink() {
+            all.extend(names(&path));
+        }
+        all.push(path);
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn all_that_stands_in_the_way_is_told_and_nothing_is_written() {
+    let project = Project::new()
+        .git()
+        .file("suites", "a file")
+        .file(".gitignore/x", "")
+        .file(".github/workflows", "a file");
+    std::os::unix::fs::symlink("nowhere", project.path().join("deploy")).unwrap();
+    let before = names(&project.path());
+    let output = project.hotlap(&["init", "--ci", "github", "--systemd", "--cron"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    for line in [
+        "nothing was written",
+        "suites is a file, and a folder is needed there; move it away",
+        ".gitignore is a folder, and a file is needed there; move it away",
+        ".github/workflows is a file, and a folder is needed there",
+        "deploy is a link that leads to no folder, and a folder is needed there",
+    ] {
+        assert!(said.contains(line), "{line}\n{said}");
+    }
+    assert_eq!(said.matches("deploy is").count(), 1, "{said}");
+    assert!(output.stdout.is_empty(), "no line for a crontab either");
+    assert_eq!(names(&project.path()), before);
+}
+
+#[test]
+fn a_link_in_the_place_of_a_file_is_there_and_is_not_followed() {
+    let project = Project::new().file("suites/README.md", "");
+    let link = |name: &str| {
+        let path = project.path().join(name);
+        std::os::unix::fs::symlink(project.folder.path().join("elsewhere"), path).unwrap();
+    };
+    link("suites/shop.toml");
+    link(".gitignore");
+    let (_, said) = project.well(&["init"]);
+    assert!(
+        said.contains("left as it is: suites/shop.toml exists"),
+        "{said}"
+    );
+    assert!(
+        said.contains("left as it is: .gitignore is a link"),
+        "{said}"
+    );
+    assert!(
+        said.contains("wrote") || said.contains("added to .gitattributes"),
+        "{said}"
+    );
+    assert!(!project.folder.path().join("elsewhere").exists());
+}
+
+#[test]
+fn a_folder_whose_name_has_a_line_end_is_refused() {
+    let project = Project::new();
+    let name = "shop\n* * * * * rm";
+    fs::create_dir(project.path().join(name)).unwrap();
+    for arguments in [&["init", name][..], &["init", name, "--cron", "--systemd"]] {
+        let output = project.hotlap(arguments);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(
+            said.contains("has a line end") && said.contains("rename it"),
+            "{said}"
+        );
+        assert!(output.stdout.is_empty());
+    }
+    assert!(names(&project.path().join(name)).is_empty());
+}
+
+#[test]
+fn a_program_of_cargo_with_a_space_is_one_word() {
+    let project = Project::new()
+        .file(
+            "Cargo.toml",
+            "[package]\nname = \"shop\"\nversion = \"0.1.0\"\n[dependencies]\naxum = \"0.8\"\n[[bin]]\nname = \"my server\"\npath = \"src/main.rs\"\n",
+        )
+        .file("src/main.rs", "std::env::var(\"PORT\")");
+    project.well(&["init"]);
+    has(
+        &project.suite(),
+        "servers.my-server",
+        &[
+            "command = \"'target/release/my server'\"",
+            "build = [\"cargo build --release --package shop --bin 'my server'\"]",
+        ],
+    );
+}
+
+/// The lines that a step of a workflow runs.
+fn script(workflow: &str, nth: usize) -> String {
+    let (_, after) = workflow
+        .match_indices("- name: summary\n")
+        .nth(nth)
+        .map(|(at, _)| workflow.split_at(at))
+        .unwrap();
+    let (_, run) = after.split_once("run: |\n").unwrap();
+    let lines = run
+        .lines()
+        .take_while(|line| line.starts_with("          "));
+    lines.map(|line| format!("{}\n", line.trim())).collect()
+}
+
+#[test]
+fn the_summary_of_a_job_has_no_image_and_no_link_to_a_file() {
+    let project = Project::new().git();
+    let (_, said) = project.well(&["init", "--ci", "github"]);
+    let workflow = project.read(".github/workflows/hotlap.yml");
+    let line = workflow
+        .lines()
+        .position(|line| line.contains("HOTLAP_REPOSITORY: \"\""))
+        .unwrap()
+        + 1;
+    let place = format!(".github/workflows/hotlap.yml:{line}, HOTLAP_REPOSITORY");
+    assert!(said.contains(&place), "{place}\n{said}");
+    project.runs();
+    // A suite without a run, as after a build that failed.
+    fs::create_dir_all(project.path().join("reports/empty")).unwrap();
+    for nth in 0..2 {
+        let summary = project.folder.path().join(format!("summary-{nth}"));
+        let program = Path::new(env!("CARGO_BIN_EXE_hotlap")).parent().unwrap();
+        let done = Command::new("bash")
+            .args(["-e", "-c", &script(&workflow, nth)])
+            .current_dir(project.path())
+            .env(
+                "PATH",
+                format!("{}:{}", program.display(), std::env::var("PATH").unwrap()),
+            )
+            .env("RUNNER_TEMP", project.path())
+            .env("GITHUB_STEP_SUMMARY", &summary)
+            .output()
+            .unwrap();
+        assert!(done.status.success(), "{done:?}");
+        let text = fs::read_to_string(summary).unwrap();
+        assert!(text.contains("### ") && text.contains("| "), "{text}");
+        assert!(!text.contains("]("), "neither images nor links\n{text}");
+    }
+}
+
 #[test]
 fn what_git_ignores_of_runs_is_not_their_report() {
     let project = Project::new().git();

@@ -1,6 +1,8 @@
 //! Open loops and searches in whole runs: what a schedule offered is told beside what became of it.
 
+use crate::fixture::Behaviour;
 use crate::kit::{Suite, without_node};
+use std::time::Duration;
 
 /// A server that takes 5 ms for each request, one after the other.
 const QUEUE: &str = "let free = 0; require('http').createServer((q, r) => { const now = performance.now(); free = Math.max(free, now) + 5; setTimeout(() => r.end('ok'), free - now) }).listen(process.env.PORT)";
@@ -118,4 +120,27 @@ fn a_search_finds_the_rate_at_which_a_queue_begins_to_grow() {
     let report = outcome.markdown();
     assert!(report.contains("## Capacity"), "{report}");
     assert!(report.contains("latency\\_p99 ≤ 100"), "{report}");
+}
+
+#[test]
+fn a_search_that_nothing_meets_ends_soon_and_says_why() {
+    let outcome = Suite::new()
+        .setting("warmup", "'0s'")
+        .setting("cooldown", "'0s'")
+        .fixture("still", &Behaviour::good().taking(Duration::from_millis(2)))
+        .load(
+            "highest",
+            "search = { latency_p99 = '1us' }\nduration = '100ms'\nwarmup = '0s'",
+        )
+        .run()
+        .exits(1);
+    assert!(
+        outcome.markdown().contains(
+            "no rate of at least 1/s holds what the search asks for: at 1/s latency\\_p99 was"
+        ) || outcome.markdown().contains(
+            "no rate of at least 1/s holds what the search asks for: at 1/s latency_p99 was"
+        ),
+        "{}",
+        outcome.markdown()
+    );
 }

@@ -25,6 +25,39 @@ fn refused(suite: Suite, arguments: &[&str]) -> String {
 }
 
 #[test]
+fn format_names_what_is_written_with_a_template_too() {
+    let suite = suite().run().exits(0).suite;
+    let report = || fs::read_to_string(suite.run_folder().unwrap().join("report.md")).unwrap();
+    let whole = report();
+    let refused = suite.hotlap(&[
+        "report",
+        "latest",
+        "--template",
+        "short",
+        "--format",
+        "html",
+    ]);
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("makes report.md") && said.contains("add md to --format"),
+        "{said}"
+    );
+    assert!(!suite.run_folder().unwrap().join("report.html").exists());
+    assert_eq!(report(), whole);
+    let both = suite.hotlap(&[
+        "report",
+        "latest",
+        "--template",
+        "short",
+        "--format",
+        "md,html",
+    ]);
+    assert!(both.status.success());
+    assert_ne!(report(), whole);
+}
+
+#[test]
 fn a_readme_gets_a_short_report_with_links_that_lead_somewhere() {
     let outcome = suite()
         .file("README.md", MARKERS)

@@ -20,7 +20,7 @@ use crate::host::{self, Look, Machine};
 use crate::process::GuardProgram;
 use crate::record::{Ceiling, Surroundings};
 use crate::run::{Cancel, CeilingBench, CeilingError, most_threads, own_ceiling};
-use crate::store;
+use crate::store::{self, StoreError};
 use activity::Watched;
 use clap::Args;
 use finding::Finding;
@@ -76,12 +76,7 @@ fn doctor(arguments: &DoctorArgs) -> Result<Exit, Exit> {
     let works = match &lock {
         Some(Ok(_)) => true,
         Some(Err(error)) => {
-            findings.push(
-                Finding::cannot("another run", error.to_string())
-                    .so("two that measure at once measure each other")
-                    .then("wait for its end, or look without measuring")
-                    .by("hotlap doctor --quick"),
-            );
+            findings.push(unlocked(error));
             false
         }
         None => false,
@@ -114,6 +109,23 @@ fn doctor(arguments: &DoctorArgs) -> Result<Exit, Exit> {
     } else {
         Exit::Machine
     })
+}
+
+/// Why this machine could not be locked: somebody holds the lock, or its file cannot be used.
+fn unlocked(error: &StoreError) -> Finding {
+    match error {
+        StoreError::Locked { .. } => Finding::cannot("another run", error.to_string())
+            .so("two that measure at once measure each other")
+            .then("wait for its end, or look without measuring")
+            .by("hotlap doctor --quick"),
+        _ => Finding::cannot("lock", error.to_string())
+            .so("no run can be kept from measuring beside another")
+            .then(
+                "let everybody write the file or remove it, or name a folder of your own in HOTLAP_LOCK_DIR; to look \
+                 without measuring:",
+            )
+            .by("hotlap doctor --quick"),
+    }
 }
 
 /// Watches the machine while nothing is asked of it, and, where it `works`, while all of its processors work.

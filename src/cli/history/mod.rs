@@ -273,6 +273,10 @@ fn read(arguments: &HistoryArgs, place: &Place) -> Result<Known, Exit> {
     let profile = arguments.profile.as_deref();
     let path =
         store::history_path(&place.out, &place.suite, profile).map_err(|error| refused(&error))?;
+    // Whoever runs suites into this folder adds to its histories too.
+    let lock = (arguments.add && place.out.is_dir())
+        .then(|| store::lock_output(&place.out, "of `hotlap history --add`"));
+    let _lock = lock.transpose().map_err(|error| cannot(&error))?;
     let mut history = store::read_history(&path).map_err(|error| refused(&error))?;
     let has: BTreeSet<String> = history.rows.iter().map(|row| row.run.0.clone()).collect();
     let runs = store::list(&place.out).map_err(|error| refused(&error))?;

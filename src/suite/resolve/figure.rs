@@ -64,6 +64,9 @@ impl Resolver {
             );
         }
         let max = limit.max.and_then(|max| self.bound(metric, max));
+        if let (Some(bound), Some(place)) = (max, &places.0) {
+            self.refuse_no_time(metric, bound, place);
+        }
         let min = limit.min.and_then(|min| self.bound(metric, min));
         if let (Some(Bound::Value(most)), Some(Bound::Value(least)), (Some(max), Some(min))) =
             (max, min, places)
@@ -86,6 +89,21 @@ impl Resolver {
             max_regression: self.positive_share(limit.max_regression),
             history,
         })
+    }
+
+    /// No request is answered in no time, so nothing holds such a limit.
+    fn refuse_no_time(&mut self, metric: &Metric, most: Bound, place: &std::ops::Range<usize>) {
+        if metric.unit == Unit::Nanoseconds && matches!(most, Bound::Value(time) if time <= 0.0) {
+            let diagnostic = Diagnostic::error(
+                code::BAD_VALUE,
+                format!(
+                    "no `{}` is as short as this, so nothing holds this limit",
+                    metric.name
+                ),
+                place.clone(),
+            );
+            self.say(diagnostic.help("write the longest time that is still good: \"50ms\""));
+        }
     }
 
     fn no_history(&mut self, metric: &Metric, place: std::ops::Range<usize>) {
@@ -198,7 +216,9 @@ impl Resolver {
                 );
                 continue;
             }
+            let place = value.span();
             if let Some(bound) = self.bound(metric, value) {
+                self.refuse_no_time(metric, bound, &place);
                 limits.push((metric, bound));
             }
         }

@@ -220,6 +220,20 @@ impl Resolver {
             ));
             return None;
         }
+        if *status.get_ref() < 200 {
+            self.say(
+                Diagnostic::error(
+                    code::BAD_VALUE,
+                    format!(
+                        "{} is never the status of a whole response: after it another one follows, or another protocol",
+                        status.get_ref()
+                    ),
+                    status.span(),
+                )
+                .help("write the status of the response that follows, 200 to 599"),
+            );
+            return None;
+        }
         Some(At::new(*status.get_ref(), status.span()))
     }
 

@@ -17,6 +17,22 @@ impl Resolver {
             .map(|template| At::new(*template.get_ref(), template.span()));
         let headers = self.sent_headers(request.headers, Place::Request);
         let body = self.body(request.body, request.body_file, request.json);
+        if let (Some(method), Some(body)) = (&request.method, &body)
+            && method.get_ref() == "HEAD"
+        {
+            self.say(
+                Diagnostic::error(
+                    code::BAD_REQUEST,
+                    "a HEAD request is sent with a body, which HTTP gives no meaning (RFC 9110, section 9.3.2): a server may \
+                     refuse it",
+                    body.span.clone(),
+                )
+                .label("this is its body")
+                .and(method.span(), "and this its method")
+                .help("take the body out, or write method = \"POST\"")
+                .as_warning(),
+            );
+        }
         if template.as_ref().is_some_and(|template| template.value)
             && let Some(Body::Text(text) | Body::Json(text)) = body.as_ref().map(|body| &body.value)
         {
