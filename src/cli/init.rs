@@ -98,8 +98,9 @@ fn write(arguments: &InitArgs, folder: &Path) -> Result<(), (Exit, String)> {
         return Err((
             Exit::Usage,
             format!(
-                "the path of the folder, {real:?}, has a line end or another character that no crontab, unit or workflow can \
-                 hold; rename it, nothing was written"
+                "the path of the folder, {:?}, has a line end or another character that no crontab, unit or workflow can \
+                 hold; rename it, nothing was written",
+                real.to_string_lossy()
             ),
         ));
     }

@@ -155,8 +155,7 @@ jobs:
           for runs in reports/*/runs; do
             [ -d "$runs" ] || continue
             suite=$(basename "$(dirname "$runs")")
-            printf '### %s\n\n' "$suite" >> "$GITHUB_STEP_SUMMARY"
-            hotlap report latest --suite "$suite" --template short --stdout >> "$GITHUB_STEP_SUMMARY"
+            hotlap report latest --suite "$suite" --template pull-request --stdout >> "$GITHUB_STEP_SUMMARY"
           done
       - uses: actions/upload-artifact@v4
         if: always()

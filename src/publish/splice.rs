@@ -124,7 +124,7 @@ fn markers(text: &str) -> Vec<Marker<'_>> {
 }
 
 /// What a line has that may begin or end a block of code: its mark, how often that stands there, and what follows
-/// (CommonMark 0.31.2, section 4.5: at most three spaces in front, three marks or more).
+/// (`CommonMark` 0.31.2, section 4.5: at most three spaces in front, three marks or more).
 fn fence_of(line: &str) -> Option<(char, usize, &str)> {
     // A mark of the order of bytes is no part of the text.
     let line = line.strip_prefix('\u{feff}').unwrap_or(line);

@@ -555,16 +555,16 @@ fn all_that_stands_in_the_way_is_told_and_nothing_is_written() {
 
 #[test]
 fn a_link_in_the_place_of_a_file_is_there_and_is_not_followed() {
-    let project = Project::new().file("suites/README.md", "");
+    let project = Project::new().file("deploy/README.md", "");
     let link = |name: &str| {
         let path = project.path().join(name);
         std::os::unix::fs::symlink(project.folder.path().join("elsewhere"), path).unwrap();
     };
-    link("suites/shop.toml");
+    link("deploy/hotlap-shop.timer");
     link(".gitignore");
-    let (_, said) = project.well(&["init"]);
+    let (_, said) = project.well(&["init", "--systemd"]);
     assert!(
-        said.contains("left as it is: suites/shop.toml exists"),
+        said.contains("left as it is: deploy/hotlap-shop.timer exists"),
         "{said}"
     );
     assert!(

@@ -29,6 +29,7 @@ fn format_names_what_is_written_with_a_template_too() {
     let suite = suite().run().exits(0).suite;
     let report = || fs::read_to_string(suite.run_folder().unwrap().join("report.md")).unwrap();
     let whole = report();
+    fs::remove_file(suite.run_folder().unwrap().join("report.html")).unwrap();
     let refused = suite.hotlap(&[
         "report",
         "latest",
