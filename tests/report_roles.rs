@@ -117,7 +117,7 @@ fn roles_are_rows_of_a_file_and_of_the_json() {
     let head = reader.headers().unwrap().clone();
     let column = |name: &str| head.iter().position(|column| column == name).unwrap();
     let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
-    let own = |trial: &&hotlap::record::Trial| trial.usage.contains_key("db");
+    let own = |trial: &&hotlap::record::Trial| trial.usage.get("db").is_some();
     assert_eq!(rows.len(), 3 * records.trials.iter().filter(own).count());
     for row in &rows {
         assert_eq!(

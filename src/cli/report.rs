@@ -3,12 +3,13 @@
 use super::baseline::{Whose, older};
 use super::exit::Exit;
 use super::gates;
-use super::reports::{Reports, make, open, save, with_input};
+use super::reports::{open, save_file, say_report_error, with_input};
 use super::splice::Splice;
 use super::templates::template;
-use super::terminal::{print, say_error, say_line};
+use super::terminal::{print_by, say_error, say_line};
 use crate::publish::places;
-use crate::report::{self, Format, Options, Output, Template};
+use crate::report::{self, Format, Options, Pending, Reporter, Template};
+use crate::stats::summarise;
 use crate::store::{self, Stored};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -139,33 +140,34 @@ fn report(arguments: &ReportArgs) -> Result<Exit, Exit> {
     let older = |word: &String| older(word, &whose);
     let baseline = arguments.baseline.as_ref().map(older).transpose()?;
     let options = Options { formats, template };
-    let Reports {
-        outputs,
-        gates,
-        digest,
-    } = make(&stored, baseline.as_ref(), &options)?;
-    let own = options.template.as_ref().map(Template::file_name);
-    let is_own = |output: &Output| own == Some(output.file_name.as_str());
-    for output in &outputs {
-        if (into.is_some() && is_own(output)) || (arguments.stdout && output.is_plot()) {
-            continue;
+    with_input(&stored, baseline.as_ref(), |input| {
+        let cells = summarise(input.run, input.trials);
+        let reporter = Reporter::new(*input, &cells);
+        let files = reporter.files(&options);
+        let files = files.map_err(|error| say_report_error(&error))?;
+        let own = options.template.as_ref().map(Template::file_name);
+        let is_own = |file: &Pending<'_>| own == Some(file.file_name.as_str());
+        for file in &files {
+            if (into.is_some() && is_own(file)) || (arguments.stdout && file.is_plot()) {
+                continue;
+            }
+            if arguments.stdout {
+                print_by(|to| file.write(to));
+                continue;
+            }
+            let path = folder.join(&file.file_name);
+            save_file(&path, file)?;
+            say_line(&path.display().to_string());
         }
-        if arguments.stdout {
-            print(&String::from_utf8_lossy(&output.bytes));
-            continue;
+        let spliced = files
+            .iter()
+            .find(|file| file.file_name == own.unwrap_or("report.md"));
+        if let (Some(into), Some(spliced)) = (&into, spliced) {
+            let places = places(&arguments.out, &reporter.digest_in_figures(), &folder);
+            into.put(suite, &String::from_utf8_lossy(spliced.bytes()), &places)?;
         }
-        let path = folder.join(&output.file_name);
-        save(&path, &output.bytes)?;
-        say_line(&path.display().to_string());
-    }
-    let spliced = outputs
-        .iter()
-        .find(|output| output.file_name == own.unwrap_or("report.md"));
-    if let (Some(into), Some(spliced)) = (&into, spliced) {
-        let places = places(&arguments.out, &digest, &folder);
-        into.put(suite, &String::from_utf8_lossy(&spliced.bytes), &places)?;
-    }
-    Ok(gates::tell(&gates, arguments.gate, false))
+        Ok(gates::tell(&reporter.gates(), arguments.gate, false))
+    })
 }
 
 /// A template's report is one of those that `--format` asks for, where it asks.

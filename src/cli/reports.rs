@@ -8,10 +8,12 @@ use crate::ids::CellId;
 use crate::publish::{Pages, Published, places, publish, shown};
 use crate::record::{Baseline, End, Outcome, Trial};
 use crate::report::{
-    Digest, GateLines, Input, Options, Output, ReportError, Reporter, Template, history_gap,
+    Digest, GateLines, Input, Options, Pending, ReportError, Reporter, Template, history_gap,
     history_rows,
 };
-use crate::store::{self, StoreError, Stored, write_whole};
+use crate::stats::summarise;
+use crate::store::{self, StoreError, Stored, write_whole_by};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// What was written.
@@ -49,8 +51,9 @@ pub(super) fn write(
         ));
     }
     with_input(&stored, None, |input| {
+        let cells = summarise(input.run, input.trials);
         let made = Made {
-            reporter: Reporter::new(*input),
+            reporter: Reporter::new(*input, &cells),
             stored: &stored,
             folder,
         };
@@ -77,7 +80,7 @@ fn is_in_history(stored: &Stored, out: &Path) -> bool {
 
 /// A run whose reports are made.
 struct Made<'a> {
-    reporter: Reporter<'a>,
+    reporter: Reporter<'a, 'a>,
     stored: &'a Stored,
     folder: &'a Path,
 }
@@ -89,13 +92,13 @@ impl Made<'_> {
         template: Option<&Template>,
         into: Option<&Splice>,
     ) -> Result<Written, Exit> {
-        let outputs = self.reporter.render(&Options::default());
+        let outputs = self.reporter.files(&Options::default());
         let outputs = outputs.map_err(|error| {
             say_report_error(&error);
             Exit::Machine
         })?;
         for output in &outputs {
-            save(&self.folder.join(&output.file_name), &output.bytes)?;
+            save_file(&self.folder.join(&output.file_name), output)?;
         }
         let markdown = outputs
             .iter()
@@ -104,9 +107,9 @@ impl Made<'_> {
         if let Some(markdown) = markdown {
             let plots = outputs.iter().filter(|output| output.is_plot());
             let plots: Vec<(&str, &[u8])> = plots
-                .map(|plot| (plot.file_name.as_str(), plot.bytes.as_slice()))
+                .map(|plot| (plot.file_name.as_str(), plot.bytes()))
                 .collect();
-            self.publish(out, &String::from_utf8_lossy(&markdown.bytes), &plots);
+            self.publish(out, &String::from_utf8_lossy(markdown.bytes()), &plots);
         }
         let own = template.and_then(|template| self.own(template));
         let mut report = self.folder.join("report.md");
@@ -116,13 +119,13 @@ impl Made<'_> {
             {
                 let suite = &self.stored.run.spec.suite;
                 let places = places(out, &self.reporter.digest(), self.folder);
-                into.put(suite, &String::from_utf8_lossy(&text.bytes), &places)?;
+                into.put(suite, &String::from_utf8_lossy(text.bytes()), &places)?;
             } else {
                 into.keep();
             }
         } else if let Some(own) = &own {
             report = self.folder.join(&own.file_name);
-            save(&report, &own.bytes)?;
+            save_file(&report, own)?;
         }
         Ok(self.written(report))
     }
@@ -152,12 +155,12 @@ impl Made<'_> {
     }
 
     /// The report of somebody's template; none where it fails in spite of having been checked.
-    fn own(&self, template: &Template) -> Option<Output> {
+    fn own(&self, template: &Template) -> Option<Pending<'_>> {
         let options = Options {
             formats: Vec::new(),
             template: Some(template.clone()),
         };
-        match self.reporter.render(&options) {
+        match self.reporter.files(&options) {
             Ok(outputs) => outputs.into_iter().next(),
             Err(error) => {
                 say_report_error(&error);
@@ -256,35 +259,22 @@ pub(super) fn with_input<T>(
     })
 }
 
-/// What was made of a run's records.
-pub(super) struct Reports {
-    /// The reports as bytes.
-    pub(super) outputs: Vec<Output>,
-    /// What the index needs of the run.
-    pub(super) digest: Digest,
-    /// What became of the suite's gates.
-    pub(super) gates: GateLines,
+/// What became of the gates of a run.
+pub(super) fn gates(stored: &Stored) -> GateLines {
+    with_input(stored, None, GateLines::of)
 }
 
-/// The reports, and what else is to be known of the run.
-pub(super) fn make(
-    stored: &Stored,
-    baseline: Option<&Baseline>,
-    options: &Options,
-) -> Result<Reports, Exit> {
-    with_input(stored, baseline, |input| {
-        let reporter = Reporter::new(*input);
-        let outputs = reporter.render(options);
-        Ok(Reports {
-            outputs: outputs.map_err(|error| say_report_error(&error))?,
-            digest: reporter.digest_in_figures(),
-            gates: reporter.gates(),
-        })
-    })
+/// Writes a file of a report whole, and the folder that it is to be in.
+pub(super) fn save_file(path: &Path, file: &Pending<'_>) -> Result<(), Exit> {
+    save_by(path, |to| file.write(to))
 }
 
-/// Writes a file whole, and the folder that it is to be in.
+/// The same of bytes that are there.
 pub(super) fn save(path: &Path, bytes: &[u8]) -> Result<(), Exit> {
+    save_by(path, |to| to.write_all(bytes))
+}
+
+fn save_by(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Exit> {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
@@ -294,7 +284,7 @@ pub(super) fn save(path: &Path, bytes: &[u8]) -> Result<(), Exit> {
             Exit::Machine
         })?;
     }
-    write_whole(path, bytes).map_err(|error| {
+    write_whole_by(path, write).map_err(|error| {
         say_error(&error.to_string());
         Exit::Machine
     })

@@ -21,7 +21,7 @@ use super::terminal::{is_interactive, say_error, say_line, say_warning};
 use crate::host;
 use crate::process::GuardProgram;
 use crate::record::{Baseline, End, Session};
-use crate::report::{GateLines, Options, Template};
+use crate::report::{GateLines, Template};
 use crate::run::{self, Cancel, Job, RunError};
 use crate::spec::Spec;
 use crate::store::{self, Lock, RunState, StoreError, Stored};
@@ -516,7 +516,7 @@ impl Sessions<'_> {
             reports::write(run, out, self.template.as_ref(), self.into.as_ref())?;
         }
         let gates = if self.arguments.gate {
-            reports::make(stored, None, &Options::default())?.gates
+            reports::gates(stored)
         } else {
             GateLines::default()
         };

@@ -86,8 +86,13 @@ static LOST: AtomicBool = AtomicBool::new(false);
 
 /// A result that was asked for. A reader that went away (`| head`) has seen enough.
 pub(super) fn print(text: &str) {
-    let mut out = std::io::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    print_by(|out| out.write_all(text.as_bytes()));
+}
+
+/// The same of what `write` puts out.
+pub(super) fn print_by(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) {
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let written = write(&mut out).and_then(|()| out.flush());
     if let Err(error) = written
         && error.kind() != std::io::ErrorKind::BrokenPipe
         && !LOST.swap(true, Ordering::Relaxed)

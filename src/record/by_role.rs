@@ -93,12 +93,18 @@ impl<T> Index<&str> for ByRole<T> {
     }
 }
 
+impl<T> Extend<(String, T)> for ByRole<T> {
+    fn extend<I: IntoIterator<Item = (String, T)>>(&mut self, more: I) {
+        for (role, value) in more {
+            self.insert(role, value);
+        }
+    }
+}
+
 impl<T> FromIterator<(String, T)> for ByRole<T> {
     fn from_iter<I: IntoIterator<Item = (String, T)>>(all: I) -> Self {
         let mut made = Self::new();
-        for (role, value) in all {
-            made.insert(role, value);
-        }
+        made.extend(all);
         made
     }
 }

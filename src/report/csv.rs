@@ -3,24 +3,24 @@
 //! point, no grouping, the shortest digits that read back the same, and nothing where there is no
 //! value. Text that a spreadsheet would run as a formula gets an apostrophe in front; numbers never do.
 
-use super::growth::Growths;
-use super::roles::{FIELDS, Field, has_several, of_trial};
+use super::found::Found;
+use super::roles::{FIELDS, Field, of_trial};
 use super::rows::{bodies, effect_of, reasons};
-use super::{Input, ReportError, gate, show, timing};
+use super::{Input, show, timing};
 use crate::record::{ErrorKind, Load, METRICS, Outcome, Proof, Trial};
 use crate::spec::{Cell, Spec};
-use crate::stats::{
-    CellSummary, Comparison, Growth, Spread, State, Steadiness, comparisons, steadiness_of,
-};
+use crate::stats::{CellSummary, Comparison, Growth, Spread, State, Steadiness, steadiness_of};
 use serde_json::Value as Json;
 use std::fmt::Write as _;
+use std::io::{self, Write};
 
 /// `summary.csv`: a row a cell, in file order.
 pub(super) fn summary(
     input: &Input<'_>,
-    cells: &[CellSummary<'_>],
-) -> Result<Vec<u8>, ReportError> {
-    let spec = &input.run.spec;
+    found: &Found<'_, '_>,
+    to: &mut dyn Write,
+) -> io::Result<()> {
+    let (spec, cells) = (&input.run.spec, found.cells);
     let mut head = names_head(spec);
     head.extend(
         [
@@ -60,9 +60,6 @@ pub(super) fn summary(
         ]
         .map(str::to_owned),
     );
-    let growths = Growths::of(cells, input.readings);
-    let all = comparisons(input.run, cells);
-    let judged = gate::judged(input, cells);
     let rows = cells.iter().map(|cell| {
         let mut row = names(spec, cell.cell);
         row.extend(counts(cell));
@@ -77,12 +74,12 @@ pub(super) fn summary(
                 row.push(number(interval.map(|interval| interval.high)));
             }
         }
-        row.extend(compared(cell, cells, &all));
-        row.push(gate::word(cell, &judged).to_owned());
-        row.extend(grown(growths.get(cell)));
+        row.extend(compared(cell, cells, found.comparison(cell)));
+        row.push(found.gates_word(cell).to_owned());
+        row.extend(grown(found.growths.get(cell)));
         row
     });
-    table(&head, rows)
+    table(&head, rows, to)
 }
 
 /// The metrics whose medians have an interval here.
@@ -112,14 +109,12 @@ const RATIO: &str = "requests_per_second_ratio";
 fn compared(
     cell: &CellSummary<'_>,
     cells: &[CellSummary<'_>],
-    all: &[Comparison<'_, '_>],
+    found: Option<&Comparison<'_, '_>>,
 ) -> Vec<String> {
     let body = bodies(cell);
     let size = |size: Option<u64>| size.map_or_else(String::new, |size| size.to_string());
     let effect = effect_of(cell, cells);
-    let found = all
-        .iter()
-        .find(|one| std::ptr::eq(one.of.cell, cell.cell) && one.metric == "requests_per_second");
+    let found = found.filter(|found| found.metric == "requests_per_second");
     let interval = found.and_then(|found| found.ratio.interval);
     vec![
         size(body.map(|body| body.wire)),
@@ -216,7 +211,11 @@ fn looked(trial: &Trial) -> Option<&Load> {
 }
 
 /// `trials.csv`: a row a trial, by cell in file order and repetition.
-pub(super) fn trials(input: &Input<'_>, cells: &[CellSummary<'_>]) -> Result<Vec<u8>, ReportError> {
+pub(super) fn trials(
+    input: &Input<'_>,
+    cells: &[CellSummary<'_>],
+    to: &mut dyn Write,
+) -> io::Result<()> {
     let spec = &input.run.spec;
     let mut head = names_head(spec);
     head.extend(
@@ -256,7 +255,7 @@ pub(super) fn trials(input: &Input<'_>, cells: &[CellSummary<'_>]) -> Result<Vec
             .iter()
             .map(|trial| trial_row(spec, cell.cell, trial))
     });
-    table(&head, rows)
+    table(&head, rows, to)
 }
 
 fn trial_row(spec: &Spec, cell: &Cell, trial: &Trial) -> Vec<String> {
@@ -298,16 +297,14 @@ fn trial_row(spec: &Spec, cell: &Cell, trial: &Trial) -> Vec<String> {
     row
 }
 
-/// `roles.csv`: a row for each role of each trial; none where no trial has more than one role, so that
-/// `trials.csv` tells all.
+/// `roles.csv`: a row for each role of each trial. It is made where a trial has more than one role, and else `trials.csv` tells
+/// all.
 pub(super) fn roles(
     input: &Input<'_>,
     cells: &[CellSummary<'_>],
-) -> Result<Option<Vec<u8>>, ReportError> {
+    to: &mut dyn Write,
+) -> io::Result<()> {
     let spec = &input.run.spec;
-    if !cells.iter().any(has_several) {
-        return Ok(None);
-    }
     let mut head = names_head(spec);
     head.extend(["repetition", "round", "outcome", "role", "in_total"].map(str::to_owned));
     head.extend(FIELDS.iter().map(Field::column));
@@ -328,7 +325,7 @@ pub(super) fn roles(
             })
         })
     });
-    table(&head, rows).map(Some)
+    table(&head, rows, to)
 }
 
 fn outcome(outcome: &Outcome) -> [String; 3] {
@@ -398,20 +395,17 @@ fn number(value: Option<f64>) -> String {
     }
 }
 
-fn table(head: &[String], rows: impl Iterator<Item = Vec<String>>) -> Result<Vec<u8>, ReportError> {
-    let wrong = |error: String| ReportError::Serialise(error);
+fn table(
+    head: &[String],
+    rows: impl Iterator<Item = Vec<String>>,
+    to: &mut dyn Write,
+) -> io::Result<()> {
     let mut writer = ::csv::WriterBuilder::new()
         .terminator(::csv::Terminator::Any(b'\n'))
-        .from_writer(Vec::new());
-    writer
-        .write_record(head)
-        .map_err(|error| wrong(error.to_string()))?;
+        .from_writer(to);
+    writer.write_record(head)?;
     for row in rows {
-        writer
-            .write_record(&row)
-            .map_err(|error| wrong(error.to_string()))?;
+        writer.write_record(&row)?;
     }
-    writer
-        .into_inner()
-        .map_err(|error| wrong(error.to_string()))
+    writer.flush()
 }

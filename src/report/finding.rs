@@ -2,15 +2,14 @@
 //! baseline costs or gains.
 
 use super::caution::CPUS_TO_SEPARATE;
+use super::found::Found;
 use super::growth::{Growths, requests};
 use super::naming::Naming;
 use super::rows::bodies;
 use super::show;
 use super::view::Finding;
 use crate::record::{End, Run};
-use crate::stats::{
-    CellSummary, Comparison, ENOUGH_TRIALS, Effect, Judgement, Verdict, comparisons, effect,
-};
+use crate::stats::{CellSummary, Comparison, ENOUGH_TRIALS, Effect, Judgement, Verdict, effect};
 
 /// What must be known before a figure is read.
 pub(super) fn banners(
@@ -91,12 +90,12 @@ pub(super) fn banners(
 pub(super) fn findings(
     run: &Run,
     naming: &Naming<'_>,
-    cells: &[CellSummary<'_>],
-    growths: &Growths<'_>,
+    found: &Found<'_, '_>,
 ) -> (Vec<Finding>, Option<String>) {
-    let (mut found, few): (Vec<Finding>, Vec<bool>) = comparisons(run, cells)
+    let (mut found, few): (Vec<Finding>, Vec<bool>) = found
+        .compared
         .iter()
-        .filter_map(|comparison| finding(run, naming, comparison, growths))
+        .filter_map(|comparison| finding(run, naming, comparison, &found.growths))
         .unzip();
     let mut common = Vec::new();
     let first = found.first().and_then(|finding| finding.basis.clone());

@@ -64,12 +64,12 @@ pub struct GateLines {
 impl GateLines {
     /// The gates of these records.
     pub fn of(input: &Input<'_>) -> Self {
-        Self::of_cells(input, &summarise(input.run, input.trials))
+        let cells = summarise(input.run, input.trials);
+        Self::of_judged(input, &judged(input, &cells))
     }
 
-    /// The same of records that are summarised.
-    pub(super) fn of_cells(input: &Input<'_>, cells: &[CellSummary<'_>]) -> Self {
-        let all = judged(input, cells);
+    /// The same of gates that are judged.
+    pub(super) fn of_judged(input: &Input<'_>, all: &[Judgement<'_, '_>]) -> Self {
         let naming = Naming::of(&input.run.spec);
         let line = |judgement: &Judgement<'_, '_>| {
             let row = row(input, &naming, judgement);
@@ -208,16 +208,6 @@ pub(super) fn view(
         fold: held.len() > ROWS_TO_FOLD,
         held,
     })
-}
-
-/// The state of a cell's gates in a word; empty where it has none.
-pub(super) fn word(cell: &CellSummary<'_>, all: &[Judgement<'_, '_>]) -> &'static str {
-    let own = || all.iter().filter(|one| one.cell.cell.id == cell.cell.id);
-    match (own().count(), own().any(Judgement::fell)) {
-        (0, _) => "",
-        (_, true) => "fell",
-        (_, false) => "held",
-    }
 }
 
 /// The gates for programs.

@@ -7,12 +7,12 @@ use crate::spec::Order;
 use crate::stats::{CellSummary, Growth, MemoryRatio, State, growth, memory_ratio};
 use crate::units::show_bytes;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 /// How the memory of each measured cell changes.
 #[derive(Debug)]
 pub(super) struct Growths<'a> {
-    by_cell: BTreeMap<CellId, Growth>,
+    by_cell: HashMap<CellId, Growth>,
     readings: &'a Readings,
 }
 

@@ -2,9 +2,11 @@
 //! names are raw, and where there is no value there is null, with a reason where one is known.
 
 use super::baseline;
+use super::found::Found;
 use super::gate;
 use super::generator;
 use super::growth::Growths;
+use super::lines::Lines;
 use super::method::compared_revisions;
 use super::nights;
 use super::noise;
@@ -18,12 +20,13 @@ use super::{capacity, paced, timing};
 use crate::record::{Direction, ErrorKind, FORMAT, METRICS, Metric, Run};
 use crate::spec::DIRTY;
 use crate::stats::{
-    CellSummary, Comparison, ENOUGH_TRIALS, Effect, Series, Spread, Steadiness, Verdict,
-    comparisons, effect, least_steady, ratio,
+    CellSummary, Comparison, ENOUGH_TRIALS, Effect, Series, Spread, Steadiness, Verdict, effect,
+    least_steady, ratio,
 };
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use std::io;
 
 /// Why a high percentile is missing.
 pub(super) const TOO_FEW: &str = "too few samples";
@@ -34,12 +37,11 @@ pub(super) const NOT_TOLD: &str = "not told by the generator";
 /// The report.
 pub(super) fn report(
     input: &Input<'_>,
-    cells: &[CellSummary<'_>],
+    found: &Found<'_, '_>,
     nights: &[Series],
-) -> Result<Vec<u8>, ReportError> {
-    let run = input.run;
-    let compared = comparisons(run, cells);
-    let growths = Growths::of(cells, input.readings);
+    to: &mut dyn io::Write,
+) -> io::Result<()> {
+    let (run, cells) = (input.run, found.cells);
     let mut value = json!({
         "format": FORMAT,
         "run": run.id,
@@ -61,7 +63,7 @@ pub(super) fn report(
         "metrics": METRICS.iter().map(entry).collect::<Map<_, _>>(),
         "cells": null,
         "since": input.baseline.map(|old| since_json::of(old, &baseline::of(input))),
-        "gates": gate::json(input, &gate::judged(input, cells)),
+        "gates": gate::json(input, &found.judged),
         "notes": input.notes,
     });
     if let (Some(report), Some(revisions)) = (value.as_object_mut(), revisions(run)) {
@@ -74,18 +76,18 @@ pub(super) fn report(
         report.insert("noise".to_owned(), noise);
     }
     value.sort_all_objects();
-    let (compared, growths) = (&*compared, &growths);
     let cells = move || {
         cells.iter().map(move |cell| {
-            let mut value = cell_json(run, cell, cells, compared, growths);
+            let mut value = cell_json(run, cell, found);
             value.sort_all_objects();
             value
         })
     };
-    bytes(&Whole {
+    let whole = Whole {
         value: &value,
         cells,
-    })
+    };
+    write(&whole, to)
 }
 
 /// The report, of which the cells are made one at a time: ten thousand of them at once are gigabytes.
@@ -127,10 +129,16 @@ where
 
 /// The text of a file.
 pub(super) fn bytes(value: &impl Serialize) -> Result<Vec<u8>, ReportError> {
-    let mut bytes = serde_json::to_vec_pretty(value)
-        .map_err(|error| ReportError::Serialise(error.to_string()))?;
-    bytes.push(b'\n');
+    let mut bytes = Vec::new();
+    write(value, &mut bytes).map_err(|error| ReportError::Serialise(error.to_string()))?;
     Ok(bytes)
+}
+
+/// Writes the text of a file.
+fn write(value: &impl Serialize, to: &mut dyn io::Write) -> io::Result<()> {
+    let lines = Lines::default();
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut *to, lines))?;
+    to.write_all(b"\n")
 }
 
 /// The revisions that cells are made from, where any is named: how the suite names it, its full commit, and whether
@@ -154,14 +162,9 @@ fn entry(metric: &Metric) -> (String, Value) {
     (metric.name.to_owned(), about)
 }
 
-fn cell_json(
-    run: &Run,
-    cell: &CellSummary<'_>,
-    all: &[CellSummary<'_>],
-    compared: &[Comparison<'_, '_>],
-    growths: &Growths<'_>,
-) -> Value {
+fn cell_json(run: &Run, cell: &CellSummary<'_>, found: &Found<'_, '_>) -> Value {
     let spec = cell.cell;
+    let (all, growths) = (found.cells, &found.growths);
     let toggles: Map<String, Value> = spec
         .toggles
         .iter()
@@ -206,7 +209,7 @@ fn cell_json(
         "search": capacity::json(cell),
         "growth": growths.json(cell),
         "ratios": ratios(run, cell, all, growths),
-        "verdict": verdict(cell, compared),
+        "verdict": verdict(found.comparison(cell)),
         "roles": roles::json(cell),
         "published": published::json(cell),
     });
@@ -273,10 +276,7 @@ fn effect_json(effect: &Effect) -> Value {
 }
 
 /// What may be said of the ratio in the metric that cells of this kind are compared in; null where there is none.
-fn verdict(cell: &CellSummary<'_>, compared: &[Comparison<'_, '_>]) -> Value {
-    let found = compared
-        .iter()
-        .find(|one| std::ptr::eq(one.of.cell, cell.cell));
+fn verdict(found: Option<&Comparison<'_, '_>>) -> Value {
     found.map_or(Value::Null, |found| {
         let could_have_seen = match found.verdict {
             Verdict::NotShown { could_have_seen } => Some(could_have_seen),
@@ -297,10 +297,7 @@ fn ratios(
     all: &[CellSummary<'_>],
     growths: &Growths<'_>,
 ) -> Value {
-    let Some(base) = all
-        .iter()
-        .find(|other| Some(&other.cell.id) == cell.cell.baseline.as_ref())
-    else {
+    let Some(base) = cell.baseline_in(all) else {
         return Value::Null;
     };
     if effect(cell, base).is_nothing() {

@@ -8,6 +8,7 @@ use crate::spec::{
     Amount, Arrivals, Cell, Http, LoadSpec, Order, Pace, ProcessSpec, Request, Tls, WORKTREE,
     short_commit,
 };
+use crate::stats::CellSummary;
 use crate::units::{show_bytes, show_duration, show_number, show_seconds, write_duration};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -217,10 +218,10 @@ fn sessions(run: &Run) -> Option<String> {
 }
 
 /// What each cell started and sent.
-pub(super) fn recipes(run: &Run, naming: &Naming<'_>) -> Vec<Recipe> {
-    run.spec
-        .cells
+pub(super) fn recipes(cells: &[CellSummary<'_>], naming: &Naming<'_>) -> Vec<Recipe> {
+    cells
         .iter()
+        .map(|cell| cell.cell)
         .map(|cell| Recipe {
             title: naming.title(cell),
             commands: commands(cell),

@@ -9,10 +9,12 @@ mod baseline;
 mod board;
 mod capacity;
 mod caution;
+mod chosen;
 mod csv;
 mod digest;
 mod effect;
 mod finding;
+mod found;
 mod gate;
 mod generator;
 mod growth;
@@ -20,12 +22,14 @@ mod headline;
 mod hint;
 mod html;
 mod json;
+mod lines;
 mod markdown;
 mod method;
 mod naming;
 mod nights;
 mod noise;
 mod paced;
+mod pending;
 pub mod plot;
 mod prose;
 mod published;
@@ -48,6 +52,7 @@ pub use digest::Digest;
 pub use gate::GateLines;
 pub use markdown::{escape, escape_html, fence};
 pub use nights::{change_sentence, history_json, in_sentence};
+pub use pending::Pending;
 pub use plot::FOLDER as PLOTS;
 pub use since::SinceView;
 pub use template::{Kind, Template, template_reference};
@@ -55,6 +60,7 @@ pub use view::View;
 
 use crate::record::{Baseline, HistoryRow, Readings, Run, Trial};
 use crate::stats::{CellSummary, Series, summarise};
+use found::Found;
 use std::cell::OnceCell;
 use std::fmt;
 use std::path::Path;
@@ -177,23 +183,28 @@ pub fn compare_json(old: &Baseline, new: &Baseline) -> Result<Vec<u8>, ReportErr
 
 /// Makes the reports that `options` asks for.
 pub fn render(input: &Input<'_>, options: &Options) -> Result<Vec<Output>, ReportError> {
-    Reporter::new(*input).render(options)
+    let cells = summarise(input.run, input.trials);
+    let reporter = Reporter::new(*input, &cells);
+    let files = reporter.files(options)?;
+    files.into_iter().map(Pending::output).collect()
 }
 
-/// What makes all that is published of one run. What templates see of it is made once.
-pub struct Reporter<'a> {
+/// What makes all that is published of one run. What is found in its records and what templates see of it is made once.
+pub struct Reporter<'r, 'a> {
     input: Input<'a>,
-    cells: Vec<CellSummary<'a>>,
+    cells: &'r [CellSummary<'a>],
+    found: OnceCell<Found<'r, 'a>>,
     nights: OnceCell<Vec<Series>>,
     view: OnceCell<View>,
 }
 
-impl<'a> Reporter<'a> {
-    /// The reports of these records.
-    pub fn new(input: Input<'a>) -> Self {
+impl<'r, 'a> Reporter<'r, 'a> {
+    /// The reports of these records, of which `cells` are the [summaries](summarise).
+    pub fn new(input: Input<'a>, cells: &'r [CellSummary<'a>]) -> Self {
         Self {
             input,
-            cells: summarise(input.run, input.trials),
+            cells,
+            found: OnceCell::new(),
             nights: OnceCell::new(),
             view: OnceCell::new(),
         }
@@ -201,73 +212,93 @@ impl<'a> Reporter<'a> {
 
     /// What became of the suite's gates.
     pub fn gates(&self) -> GateLines {
-        GateLines::of_cells(&self.input, &self.cells)
+        GateLines::of_judged(&self.input, &self.found().judged)
+    }
+
+    fn found(&self) -> &Found<'r, 'a> {
+        let made = || Found::of(&self.input, self.cells);
+        self.found.get_or_init(made)
     }
 
     fn nights(&self) -> &[Series] {
         self.nights.get_or_init(|| nights::so_far(&self.input))
     }
 
+    /// What the pages show: of very many cells some.
     fn view(&self) -> &View {
-        let made = || View::of_cells(&self.input, &self.cells, self.nights());
+        let made = || View::of_some(&self.input, self.found(), self.nights());
         self.view.get_or_init(made)
     }
 
-    /// Makes the reports that `options` asks for.
-    pub fn render(&self, options: &Options) -> Result<Vec<Output>, ReportError> {
-        let (input, cells) = (&self.input, self.cells.as_slice());
+    /// The report of somebody's template, which sees every cell.
+    fn own(&self, template: &Template) -> Result<String, ReportError> {
+        if self.cells.len() <= chosen::MOST_CELLS {
+            return template.report(self.view());
+        }
+        let view = View::of_found(&self.input, self.found(), self.nights());
+        template.report(&view)
+    }
+
+    /// The files that `options` asks for. Pages are there when this returns, so that a template's mistake comes before anything is
+    /// written; tables are made while they are written.
+    pub fn files(&self, options: &Options) -> Result<Vec<Pending<'_>>, ReportError> {
         let wants = |format| {
             let usual = options.formats.is_empty() && options.template.is_none();
             (usual && format != Format::Badge) || options.formats.contains(&format)
         };
-        let mut outputs = Vec::new();
-        let mut add = |file_name: &str, bytes| {
-            outputs.push(Output {
-                file_name: file_name.to_owned(),
-                bytes,
-            });
-        };
+        let mut files = Vec::new();
         let own = options.template.as_ref();
+        let is_own = |name: &str| own.is_some_and(|template| template.file_name() == name);
         if let Some(template) = own {
-            add(
-                template.file_name(),
-                template.report(self.view())?.into_bytes(),
-            );
+            let text = self.own(template)?;
+            files.push(Pending::whole(template.file_name(), text.into_bytes()));
         }
-        if wants(Format::Markdown) && own.map(Template::file_name) != Some("report.md") {
+        if wants(Format::Markdown) && !is_own("report.md") {
             let template = Template::new(templates::REPORT_NAME, templates::REPORT);
-            add("report.md", template.report(self.view())?.into_bytes());
+            let text = template.report(self.view())?;
+            files.push(Pending::whole("report.md", text.into_bytes()));
         }
         if wants(Format::Markdown) || own.is_some() {
             for plot in &self.view().plots {
-                add(&plot.file_name, plot.svg()?.into_bytes());
+                files.push(Pending::whole(&plot.file_name, plot.svg()?.into_bytes()));
             }
         }
-        if wants(Format::Html) && own.map(Template::file_name) != Some("report.html") {
-            add(
-                "report.html",
-                html::render(input, cells, self.view().clone())?,
-            );
+        if wants(Format::Html) && !is_own("report.html") {
+            let page = html::render(&self.input, self.cells, self.view().clone())?;
+            files.push(Pending::whole("report.html", page));
         }
         if wants(Format::Csv) {
-            add("summary.csv", csv::summary(input, cells)?);
-            add("trials.csv", csv::trials(input, cells)?);
-            if let Some(bytes) = csv::roles(input, cells)? {
-                add("roles.csv", bytes);
-            }
+            self.add_tables(&mut files);
         }
         if wants(Format::Json) {
-            add("report.json", json::report(input, cells, self.nights())?);
+            files.push(Pending::rows("report.json", |to| {
+                json::report(&self.input, self.found(), self.nights(), to)
+            }));
         }
         if wants(Format::Badge) {
-            add("badge.svg", self.badge()?);
+            files.push(Pending::whole("badge.svg", self.badge()?));
         }
-        Ok(outputs)
+        Ok(files)
+    }
+
+    fn add_tables<'s>(&'s self, files: &mut Vec<Pending<'s>>) {
+        let (input, cells) = (&self.input, self.cells);
+        files.push(Pending::rows("summary.csv", |to| {
+            csv::summary(input, self.found(), to)
+        }));
+        files.push(Pending::rows("trials.csv", move |to| {
+            csv::trials(input, cells, to)
+        }));
+        if cells.iter().any(roles::has_several) {
+            files.push(Pending::rows("roles.csv", move |to| {
+                csv::roles(input, cells, to)
+            }));
+        }
     }
 
     /// What the index needs of the run, but for its words.
     pub fn digest_in_figures(&self) -> Digest {
-        Digest::of_cells(&self.input, &self.cells)
+        Digest::of_cells(&self.input, self.cells)
     }
 
     /// What the index needs of the run.

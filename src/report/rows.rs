@@ -1,6 +1,7 @@
 //! The rows of a report's tables: cells with figures, cells without and why, single trials.
 
-use super::growth::{Growths, requests};
+use super::found::Found;
+use super::growth::requests;
 use super::json::{NOT_TOLD, TOO_FEW};
 use super::naming::Naming;
 use super::view::{CellView, FigureView, OtherView, TrialView};
@@ -28,15 +29,12 @@ pub(super) fn effect_of(cell: &CellSummary<'_>, cells: &[CellSummary<'_>]) -> Ef
 pub(super) fn cell_view(
     naming: &Naming<'_>,
     cell: &CellSummary<'_>,
-    all: &[CellSummary<'_>],
-    compared: &[Comparison<'_, '_>],
-    growths: &Growths<'_>,
+    found: &Found<'_, '_>,
 ) -> CellView {
+    let growths = &found.growths;
     let is_baseline = naming.is_baseline(cell.cell);
-    let no_effect = effect_of(cell, all).is_nothing();
-    let against = compared
-        .iter()
-        .find(|one| std::ptr::eq(one.of.cell, cell.cell));
+    let no_effect = effect_of(cell, found.cells).is_nothing();
+    let against = found.comparison(cell);
     let shown_ratio = match against {
         Some(comparison) => ratio_shown(comparison),
         None if no_effect => format!("{} (no observable effect)", show::NONE),

@@ -5,10 +5,11 @@ use super::baseline;
 use super::board::{self, BoardView};
 use super::capacity::{self, SearchView};
 use super::caution::{self, Caution};
+use super::chosen::{MOST_CELLS, MOST_TRIALS, chosen, few_names, largest, left_out};
 use super::finding::{banners, findings};
+use super::found::Found;
 use super::gate::{self, GatesView};
 use super::generator::{self, GeneratorRow};
-use super::growth::Growths;
 use super::headline;
 use super::method::{self, Fact, Recipe, facts, recipes, repeat};
 use super::naming::Naming;
@@ -24,7 +25,7 @@ use super::show;
 use super::since::SinceView;
 use super::timing::{self, TimingNote};
 use super::{Input, digest};
-use crate::stats::{CellSummary, Series, State, Verdict, comparisons, summarise};
+use crate::stats::{CellSummary, Series, State, Verdict, summarise};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -290,32 +291,59 @@ impl View {
     /// The view of these records.
     pub fn of(input: &Input<'_>) -> Self {
         let summaries = summarise(input.run, input.trials);
-        Self::of_cells(input, &summaries, &nights::so_far(input))
+        Self::of_found(input, &Found::of(input, &summaries), &nights::so_far(input))
     }
 
-    /// The same of records that are summarised, with the nights so far.
-    pub(super) fn of_cells(
+    /// The same of what was found in records, with the nights so far.
+    pub(super) fn of_found(input: &Input<'_>, found: &Found<'_, '_>, nights: &[Series]) -> Self {
+        Self::of_shown(input, found, nights, found.cells)
+    }
+
+    /// What can be read of it: where there are very many cells, tables have some of them.
+    pub(super) fn of_some(input: &Input<'_>, found: &Found<'_, '_>, nights: &[Series]) -> Self {
+        let Some(shown) = chosen(found.cells) else {
+            return Self::of_found(input, found, nights);
+        };
+        let mut view = Self::of_shown(input, found, nights, &shown);
+        let comparisons = largest(&mut view.findings);
+        view.trials.truncate(MOST_TRIALS);
+        view.generator.truncate(MOST_TRIALS);
+        view.others.truncate(MOST_CELLS);
+        if let Some(gates) = &mut view.gates {
+            gates.held.truncate(MOST_CELLS);
+        }
+        for caution in &mut view.cautions {
+            few_names(&mut caution.cells);
+        }
+        view.banners.push(left_out(
+            shown.len(),
+            found.cells.len(),
+            (view.findings.len(), comparisons),
+        ));
+        view
+    }
+
+    /// Tables of the cells that are `shown`; all else is of all cells.
+    fn of_shown(
         input: &Input<'_>,
-        summaries: &[CellSummary<'_>],
+        found: &Found<'_, '_>,
         nights: &[Series],
+        shown: &[CellSummary<'_>],
     ) -> Self {
-        let run = input.run;
+        let (run, summaries, growths) = (input.run, found.cells, &found.growths);
         let naming = Naming::of(&run.spec);
-        let measured: Vec<&CellSummary<'_>> = summaries
+        let measured: Vec<&CellSummary<'_>> = shown
             .iter()
             .filter(|cell| cell.state == State::Measured)
             .collect();
-        let compared = comparisons(run, summaries);
-        let growths = Growths::of(summaries, input.readings);
         let cells: Vec<CellView> = measured
             .iter()
-            .map(|cell| cell_view(&naming, cell, summaries, &compared, &growths))
+            .map(|cell| cell_view(&naming, cell, found))
             .collect();
         let (intervals, ranges) = spreads(&cells);
         let bounded = cells.iter().any(|cell| !cell.bound.is_empty());
         let roles = roles::rows(&naming, &measured);
-        let (findings, basis) = findings(run, &naming, summaries, &growths);
-        let judged = gate::judged(input, summaries);
+        let (findings, basis) = findings(run, &naming, found);
         let mut view = Self {
             headline: String::new(),
             question: run.spec.description.as_deref().and_then(headline::question),
@@ -337,14 +365,14 @@ impl View {
                 .first()
                 .map(|s| s.started.clone())
                 .unwrap_or_default(),
-            banners: banners(run, summaries, &judged),
+            banners: banners(run, summaries, &found.judged),
             findings,
             basis,
             since: input
                 .baseline
                 .map(|old| SinceView::of(old, &baseline::of(input), false)),
             nights: nights::view(input, &naming, nights),
-            gates: gate::view(input, &naming, &judged),
+            gates: gate::view(input, &naming, &found.judged),
             name_columns: naming.columns(),
             merged_names: naming.is_merged(),
             uneven: cells.iter().any(|cell| cell.valid != cell.planned),
@@ -357,9 +385,9 @@ impl View {
             range_head: range_head(intervals, ranges),
             intervals,
             ranges,
-            searched: capacity::rows(&naming, summaries),
+            searched: capacity::rows(&naming, shown),
             search_limits: capacity::limits(summaries),
-            paced: paced::rows(&naming, summaries),
+            paced: paced::rows(&naming, shown),
             growing: cells.iter().any(|cell| cell.growing),
             cells,
             bounded,
@@ -367,7 +395,8 @@ impl View {
             external: measured.iter().any(|cell| timing::is_external(cell)),
             timings: timing::notes(summaries),
             derived: timing::derived(summaries),
-            judged: compared
+            judged: found
+                .compared
                 .iter()
                 .any(|one| one.verdict != Verdict::TooFew && one.ratio.interval.is_some()),
             min_effect: show::share(run.spec.run.min_effect),
@@ -377,11 +406,11 @@ impl View {
             plots: plot::all(input, &naming, summaries, nights),
             published: published(&run.spec, &naming, summaries),
             others: others(&naming, summaries),
-            trials: trials(&naming, summaries),
-            generator: generator::rows(&naming, summaries),
-            cautions: caution::all(input, &naming, summaries, &growths),
+            trials: trials(&naming, shown),
+            generator: generator::rows(&naming, shown),
+            cautions: caution::all(input, &naming, summaries, growths),
             facts: facts(run, input),
-            recipes: recipes(run, &naming),
+            recipes: recipes(shown, &naming),
             suite_path: run.suite.path.clone(),
             suite_text: run.suite.text.clone(),
             repeat: repeat(run),

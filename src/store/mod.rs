@@ -21,7 +21,7 @@ pub use history::{History, append_history, has_history, history_csv, history_pat
 pub use list::{RunState, RunSummary, find, last, list, newest, unfinished};
 pub use lock::{Lock, lock_machine, lock_output};
 pub use read::{Stored, open};
-pub use whole::write_whole;
+pub use whole::{write_whole, write_whole_by};
 
 use std::path::{Path, PathBuf};
 

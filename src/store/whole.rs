@@ -3,7 +3,7 @@
 
 use super::StoreError;
 use std::fs::{self, File, Permissions};
-use std::io::Write as _;
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
@@ -11,6 +11,14 @@ use std::path::Path;
 /// written, synced and renamed. A link is followed, and the mode of an existing
 /// file is kept.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    write_whole_by(path, |file| file.write_all(bytes))
+}
+
+/// The same with what `write` puts into it.
+pub fn write_whole_by(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), StoreError> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = parent(&target);
     let mode = fs::metadata(&target).map_or(0o666, |old| old.permissions().mode() & 0o7777);
@@ -21,10 +29,12 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         .permissions(Permissions::from_mode(mode))
         .tempfile_in(folder)
         .map_err(StoreError::io("create a file in", folder))?;
-    temporary
-        .write_all(bytes)
-        .and_then(|()| temporary.as_file().sync_all())
+    let mut buffered = BufWriter::with_capacity(1 << 16, temporary.as_file_mut());
+    write(&mut buffered)
+        .and_then(|()| buffered.flush())
+        .and_then(|()| buffered.get_ref().sync_all())
         .map_err(StoreError::io("write", path))?;
+    drop(buffered);
     temporary
         .persist(&target)
         .map_err(|error| StoreError::io("replace", path)(error.error))?;
