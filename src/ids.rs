@@ -91,6 +91,18 @@ impl TrialId {
     pub fn slug(&self) -> String {
         format!("{}.{}", self.cell.slug(), self.repetition)
     }
+
+    /// The trial that is written like this; none where no trial is.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (cell, repetition) = text.rsplit_once('.')?;
+        let trial = Self {
+            cell: CellId(cell.to_owned()),
+            repetition: repetition.parse().ok()?,
+        };
+        // As it is written, without zeros or a sign in front.
+        let is_canonical = !repetition.starts_with(['0', '+']) || repetition == "0";
+        is_canonical.then_some(trial)
+    }
 }
 
 impl fmt::Display for TrialId {
@@ -102,6 +114,18 @@ impl fmt::Display for TrialId {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_trial_is_read_as_it_is_written() {
+        let trial = TrialId {
+            cell: CellId("a/v=1.5@l#0123456789ab".to_owned()),
+            repetition: 12,
+        };
+        assert_eq!(TrialId::parse(&trial.to_string()), Some(trial));
+        for text in ["", "a@l#0", "a@l#0.", "a@l#0.01", "a@l#0.+1", "a@l#0.x"] {
+            assert_eq!(TrialId::parse(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn a_slug_is_a_portable_file_name_and_stays_unique() {

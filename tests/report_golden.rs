@@ -556,7 +556,7 @@ fn what_the_machine_did_beside_loads_is_said_once_with_its_rows() {
     let all = records.trials.len();
     for trial in &mut records.trials {
         let busy = trial.trial.cell.names() == "node/compression=off@steady";
-        trial.surroundings = Some(hotlap::record::Surroundings {
+        trial.surroundings = Some(Box::new(hotlap::record::Surroundings {
             took_ns: 15_000_000_000,
             cpus: 2,
             stolen_ns: Some(10_000_000),
@@ -566,7 +566,7 @@ fn what_the_machine_did_beside_loads_is_said_once_with_its_rows() {
                 cpu_ns: 1_400_000_000,
             }],
             ..hotlap::record::Surroundings::default()
-        });
+        }));
     }
     assert!(all > 3);
     let outputs = render(&input(&records), &Options::default()).unwrap();

@@ -5,7 +5,7 @@
 
 use hotlap::ids::{CellId, RunId, TrialId};
 use hotlap::record::{
-    End, FORMAT, Host, Outcome, Phase, Proof, Reading, Run, Session, Step, SuiteFile, Trial,
+    ByRole, End, FORMAT, Host, Outcome, Phase, Proof, Reading, Run, Session, Step, SuiteFile, Trial,
 };
 use hotlap::spec::{Order, Planned, RunSettings, Spec};
 use hotlap::store::{RunFolder, RunState, StoreError, find, list, lock_output, open, unfinished};
@@ -96,7 +96,7 @@ fn trial(repetition: u32) -> Trial {
         startup_ns: Some(42),
         listener: Proof::Proved,
         load: None,
-        usage: BTreeMap::new(),
+        usage: ByRole::new(),
         stops: ByRole::new(),
         surroundings: None,
         warnings: vec!["naïve, \"quoted\"".to_owned()],

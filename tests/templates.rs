@@ -16,6 +16,7 @@ use hotlap::report::{
     Format, Input, Options, Reporter, Template, View, history_rows, render, template_reference,
 };
 use hotlap::spec::{Bound, Limit};
+use hotlap::stats::summarise;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -93,6 +94,13 @@ fn many(times: u32) -> Records {
 
 fn stored_old() -> Baseline {
     hotlap::store::read_baseline(&project().join("tests/golden/compare/baseline.json")).unwrap()
+}
+
+/// The badge of these records.
+fn badge(input: Input<'_>) -> String {
+    let cells = summarise(input.run, input.trials);
+    let bytes = Reporter::new(input, &cells).badge().unwrap();
+    String::from_utf8(bytes).unwrap()
 }
 
 #[test]
@@ -207,8 +215,7 @@ fn a_badge_stands_alone_whatever_the_suite_is_called() {
         "",
     ] {
         label.clone_into(&mut records.run.spec.cells[0].server_label);
-        let badge = Reporter::new(input(&records, None)).badge().unwrap();
-        let text = String::from_utf8(badge).unwrap();
+        let text = badge(input(&records, None));
         assert!(!text.contains("<script"), "{text}");
         assert!(
             text.chars().all(|c| c == '\n' || !c.is_control()),
@@ -265,7 +272,8 @@ fn unchanged(records: &Records, history: &[HistoryRow]) -> (String, String) {
         history,
         ..input(records, None)
     };
-    let digest = Reporter::new(input).digest();
+    let cells = summarise(input.run, input.trials);
+    let digest = Reporter::new(input, &cells).digest();
     let since = digest.unchanged_since.unwrap();
     (since[..10].to_owned(), digest.unchanged_why.unwrap())
 }
@@ -321,7 +329,7 @@ fn pages_open_with_what_the_night_is_the_first_to_tell() {
     assert!(view.headline.starts_with(&opens), "{}", view.headline);
     let ends = "between 0000027 and 0000028 (2020-01-27 to 2020-01-28): worse, and 1 more change.";
     assert!(view.headline.ends_with(ends), "{}", view.headline);
-    let badge = String::from_utf8(Reporter::new(night).badge().unwrap()).unwrap();
+    let badge = badge(night);
     assert!(
         badge.contains(">2 figures worse<") && badge.contains("#b3261e"),
         "{badge}"
@@ -365,7 +373,7 @@ fn one_change_for_the_better_is_on_the_badge_and_said_once() {
         history: &history,
         ..input(&records, None)
     };
-    let badge = String::from_utf8(Reporter::new(night).badge().unwrap()).unwrap();
+    let badge = badge(night);
     assert!(
         badge.contains(">peak RSS shrank 20") && badge.contains("#1a6f3c"),
         "{badge}"

@@ -3,7 +3,7 @@
 use super::baseline::{Whose, older};
 use super::exit::Exit;
 use super::gates;
-use super::reports::{open, save_file, say_report_error, with_input};
+use super::reports::{open, save_all, say_report_error, with_input};
 use super::splice::Splice;
 use super::templates::template;
 use super::terminal::{print_by, say_error, say_line};
@@ -147,17 +147,19 @@ fn report(arguments: &ReportArgs) -> Result<Exit, Exit> {
         let files = files.map_err(|error| say_report_error(&error))?;
         let own = options.template.as_ref().map(Template::file_name);
         let is_own = |file: &Pending<'_>| own == Some(file.file_name.as_str());
-        for file in &files {
-            if (into.is_some() && is_own(file)) || (arguments.stdout && file.is_plot()) {
-                continue;
-            }
-            if arguments.stdout {
+        let is_meant = |file: &&Pending<'_>| {
+            !((into.is_some() && is_own(file)) || (arguments.stdout && file.is_plot()))
+        };
+        let meant: Vec<&Pending<'_>> = files.iter().filter(is_meant).collect();
+        if arguments.stdout {
+            for file in meant {
                 print_by(|to| file.write(to));
-                continue;
             }
-            let path = folder.join(&file.file_name);
-            save_file(&path, file)?;
-            say_line(&path.display().to_string());
+        } else {
+            save_all(&folder, &meant)?;
+            for file in meant {
+                say_line(&folder.join(&file.file_name).display().to_string());
+            }
         }
         let spliced = files
             .iter()

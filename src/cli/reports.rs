@@ -14,7 +14,9 @@ use crate::report::{
 use crate::stats::summarise;
 use crate::store::{self, StoreError, Stored, write_whole_by};
 use std::io::{self, Write};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What was written.
 pub(super) struct Written {
@@ -97,9 +99,7 @@ impl Made<'_> {
             say_report_error(&error);
             Exit::Machine
         })?;
-        for output in &outputs {
-            save_file(&self.folder.join(&output.file_name), output)?;
-        }
+        save_all(self.folder, &outputs.iter().collect::<Vec<_>>())?;
         let markdown = outputs
             .iter()
             .find(|output| output.file_name == "report.md");
@@ -125,7 +125,7 @@ impl Made<'_> {
             }
         } else if let Some(own) = &own {
             report = self.folder.join(&own.file_name);
-            save_file(&report, own)?;
+            save_all(self.folder, &[own])?;
         }
         Ok(self.written(report))
     }
@@ -264,8 +264,26 @@ pub(super) fn gates(stored: &Stored) -> GateLines {
     with_input(stored, None, GateLines::of)
 }
 
+/// Writes the files of a report into a run's folder, two at a time: the tables of a large run take seconds to make.
+pub(super) fn save_all(folder: &Path, files: &[&Pending<'_>]) -> Result<(), Exit> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        // The largest is the last.
+        while let Some(file) = files.iter().rev().nth(next.fetch_add(1, Ordering::Relaxed)) {
+            save_file(&folder.join(&file.file_name), file)?;
+        }
+        Ok(())
+    };
+    std::thread::scope(|threads| {
+        let other = threads.spawn(work);
+        let own = work();
+        let other = other.join().unwrap_or_else(|panic| resume_unwind(panic));
+        own.and(other)
+    })
+}
+
 /// Writes a file of a report whole, and the folder that it is to be in.
-pub(super) fn save_file(path: &Path, file: &Pending<'_>) -> Result<(), Exit> {
+fn save_file(path: &Path, file: &Pending<'_>) -> Result<(), Exit> {
     save_by(path, |to| file.write(to))
 }
 

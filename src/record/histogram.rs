@@ -38,7 +38,7 @@ const USUAL: [f64; 7] = [0.1, 0.75, 0.5, 0.9, 0.95, 0.99, 0.999];
 
 /// These quantiles, read once: reading one is reading the whole histogram. No part of what a histogram is.
 #[derive(Clone, Default)]
-struct Usual(OnceLock<Option<[u64; USUAL.len()]>>);
+struct Usual(OnceLock<Option<Box<[u64; USUAL.len()]>>>);
 
 impl PartialEq for Usual {
     fn eq(&self, _: &Self) -> bool {
@@ -128,8 +128,11 @@ impl Histogram {
             .position(|usual| (usual - q).abs() < f64::EPSILON)
         {
             Some(at) => {
-                let read = || self.recorded().map(|all| USUAL.map(|q| all.at(q)));
-                self.read.0.get_or_init(read).map(|all| all[at])
+                let read = || {
+                    self.recorded()
+                        .map(|all| Box::new(USUAL.map(|q| all.at(q))))
+                };
+                self.read.0.get_or_init(read).as_ref().map(|all| all[at])
             }
             None => Some(self.recorded()?.at(q)),
         }

@@ -56,6 +56,13 @@ impl Readings {
         self.by_trial.keys()
     }
 
+    /// Leaves those of the trials that `keep`. Whether others had any.
+    pub fn retain(&mut self, keep: impl Fn(&TrialId) -> bool) -> bool {
+        let all = self.by_trial.len();
+        self.by_trial.retain(|trial, _| keep(trial));
+        self.by_trial.len() < all
+    }
+
     /// Whether a trial has any.
     pub fn has(&self, trial: &TrialId) -> bool {
         let own = self.by_trial.get(trial);

@@ -20,6 +20,8 @@ const HEAD: usize = 40;
 pub(super) struct Recorded {
     values: Vec<(u64, u64)>,
     count: u64,
+    /// The lowest value of the first of these counters.
+    lowest: u64,
 }
 
 impl Recorded {
@@ -34,8 +36,12 @@ impl Recorded {
         (cookie == DEFLATED).then(|| of_plain(&plain))?
     }
 
-    /// The highest value of the counter in which a share of all values is reached, from the lowest on; 0 where there are none.
+    /// The highest value of the counter in which a share of all values is reached, from the lowest on; of no share the lowest of the
+    /// first; 0 where there are none.
     pub(super) fn at(&self, share: f64) -> u64 {
+        if share <= 0.0 {
+            return self.lowest;
+        }
         let wanted = ((share.min(1.0) * self.count as f64).ceil() as u64).max(1);
         let mut passed = 0;
         let found = self.values.iter().find(|(_, count)| {
@@ -65,12 +71,17 @@ fn of_plain(plain: &[u8]) -> Option<Recorded> {
     let mut recorded = Recorded {
         values: Vec::with_capacity(payload.len()),
         count: 0,
+        lowest: 0,
     };
     let mut at: u64 = 0;
     while !payload.is_empty() {
         let count = signed(&mut payload)?;
         if let Ok(count @ 1..) = u64::try_from(count) {
-            recorded.values.push((counters.highest_value(at)?, count));
+            let (lowest, highest) = counters.values(at)?;
+            if recorded.values.is_empty() {
+                recorded.lowest = lowest;
+            }
+            recorded.values.push((highest, count));
             recorded.count = recorded.count.checked_add(count)?;
         }
         at = at.checked_add(if count < 0 { count.unsigned_abs() } else { 1 })?;
@@ -130,8 +141,8 @@ impl Counters {
         })
     }
 
-    /// The highest value of the counter at this place.
-    fn highest_value(&self, at: u64) -> Option<u64> {
+    /// The lowest and the highest value of the counter at this place.
+    fn values(&self, at: u64) -> Option<(u64, u64)> {
         if at >= self.length {
             return None;
         }
@@ -142,7 +153,8 @@ impl Counters {
             (at & ((1 << self.half) - 1)) | (1 << self.half)
         };
         let width = bucket + self.unit;
-        Some((within << width) + ((1 << width) - 1))
+        let lowest = within << width;
+        Some((lowest, lowest + ((1 << width) - 1)))
     }
 }
 
@@ -157,13 +169,17 @@ mod tests {
         let read = Recorded::read(&Histogram::store(live, 0).v2_deflate);
         let read = read.ok_or_else(|| TestCaseError::fail("it does not read"))?;
         prop_assert_eq!(read.count, live.len());
-        for share in [0.001, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0] {
+        for share in [
+            0.0, 0.001, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0,
+        ] {
             prop_assert_eq!(read.at(share), live.value_at_quantile(share), "{}", share);
         }
         Ok(())
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn values_are_those_of_the_histogram(
             low in prop_oneof![Just(1u64), 1..5000u64],

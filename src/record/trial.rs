@@ -34,7 +34,7 @@ pub struct Trial {
     pub listener: Proof,
     /// What was seen of its answer and its processes before the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub observed: Option<Observed>,
+    pub observed: Option<Box<Observed>>,
     /// What the generator saw; also of trials that failed under load, for diagnosis.
     pub load: Option<Load>,
     /// What the process tree used, by role; `total` is all of them.
@@ -43,7 +43,7 @@ pub struct Trial {
     pub stops: ByRole<Stop>,
     /// What happened on the machine beside its load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub surroundings: Option<Surroundings>,
+    pub surroundings: Option<Box<Surroundings>>,
     /// What a reader of the report must know about this trial.
     pub warnings: Vec<String>,
 }

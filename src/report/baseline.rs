@@ -57,7 +57,7 @@ fn revision(run: &Run) -> Option<String> {
 fn cell(naming: &Naming<'_>, cell: &CellSummary<'_>) -> BaselineCell {
     let loads = || cell.valid().filter_map(|trial| trial.load.as_ref());
     let metrics = METRICS.iter().filter_map(|metric| {
-        let spread = cell.metrics.get(metric.name)?;
+        let spread = cell.metric(metric.name)?;
         Some((metric.column(), spread.plain()))
     });
     BaselineCell {

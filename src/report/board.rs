@@ -54,7 +54,7 @@ pub struct RankView {
 /// A cell that has the metric.
 struct Entry<'c, 'a> {
     cell: &'c CellSummary<'a>,
-    spread: &'c Spread,
+    spread: Spread,
     /// The ends between which its median lies; without trials enough for an interval, the lowest and the highest value.
     low: f64,
     high: f64,
@@ -91,7 +91,7 @@ pub(super) fn boards(naming: &Naming<'_>, measured: &[&CellSummary<'_>]) -> Vec<
 
 impl<'c, 'a> Entry<'c, 'a> {
     fn of(cell: &'c CellSummary<'a>, metric: &Metric) -> Option<Self> {
-        let spread = cell.metrics.get(metric.name)?;
+        let spread = cell.metric(metric.name)?;
         let (low, high) = spread
             .interval()
             .map_or((spread.min, spread.max), |interval| {
@@ -154,10 +154,10 @@ fn rows(naming: &Naming<'_>, metric: &Metric, mut entries: Vec<Entry<'_, '_>>) -
             rank: *rank,
             shared: ranks.iter().filter(|other| *other == rank).count() > 1,
             title: naming.title_without_load(one.cell.cell),
-            figure: show::median(metric, one.spread),
+            figure: show::median(metric, &one.spread),
             bound: if is_bound(one.cell) { "≥ " } else { "" },
-            range: show::range(metric, one.spread),
-            margin: margin(one.spread),
+            range: show::range(metric, &one.spread),
+            margin: margin(&one.spread),
             multiple: if best > 0.0 {
                 format!("×{}", show_number(one.spread.median / best, 3))
             } else {
@@ -179,7 +179,7 @@ fn margin(spread: &Spread) -> Option<String> {
 }
 
 fn shown(cell: &CellSummary<'_>, name: &str) -> String {
-    let of = |metric: &Metric| Some(show::median(metric, cell.metrics.get(metric.name)?));
+    let of = |metric: &Metric| Some(show::median(metric, &cell.metric(metric.name)?));
     metric(name)
         .and_then(of)
         .unwrap_or_else(|| show::NONE.to_owned())

@@ -34,9 +34,9 @@ pub(super) fn rows(naming: &Naming<'_>, cells: &[CellSummary<'_>]) -> Vec<Search
     measured
         .filter_map(|cell| {
             let of_rate = metric("capacity")?;
-            let spread = cell.metrics.get("capacity")?;
+            let spread = cell.metric("capacity")?;
             let failed: Vec<f64> = searches(cell).filter_map(|search| search.failed).collect();
-            let range = show::range(of_rate, spread);
+            let range = show::range(of_rate, &spread);
             Some(SearchView {
                 title: naming.title(cell.cell),
                 bound: if searches(cell).any(|search| search.limited) {
@@ -44,7 +44,7 @@ pub(super) fn rows(naming: &Naming<'_>, cells: &[CellSummary<'_>]) -> Vec<Search
                 } else {
                     ""
                 },
-                held: show::median(of_rate, spread),
+                held: show::median(of_rate, &spread),
                 range: if spread.values.len() > 1 {
                     format!("({range})")
                 } else {

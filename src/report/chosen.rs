@@ -43,7 +43,7 @@ pub(super) fn chosen<'a>(cells: &[CellSummary<'a>]) -> Option<Vec<CellSummary<'a
 /// The figure that a cell is judged by, less of which is better; none where it has none.
 fn badness(cell: &CellSummary<'_>) -> Option<f64> {
     let metric = metric(own_headline(cell).filter(|_| cell.state == State::Measured)?)?;
-    let median = cell.metrics.get(metric.name)?.median;
+    let median = cell.metric(metric.name)?.median;
     Some(match metric.direction {
         Direction::Higher => -median,
         Direction::Lower => median,

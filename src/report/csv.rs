@@ -64,7 +64,8 @@ pub(super) fn summary(
         let mut row = names(spec, cell.cell);
         row.extend(counts(cell));
         for metric in METRICS.iter() {
-            let spread = cell.metrics.get(metric.name);
+            let spread = cell.metric(metric.name);
+            let spread = spread.as_ref();
             row.push(number(spread.map(|spread| spread.median)));
             row.push(number(spread.map(|spread| spread.min)));
             row.push(number(spread.map(|spread| spread.max)));

@@ -230,13 +230,13 @@ fn errors(cell: &CellSummary<'_>) -> BTreeMap<&'static str, u64> {
 }
 
 fn figure(metric: &Metric, cell: &CellSummary<'_>) -> (String, Value) {
-    let value = match cell.metrics.get(metric.name) {
+    let value = match cell.metric(metric.name) {
         Some(spread) => json!({
             "median": spread.median,
             "min": spread.min,
             "max": spread.max,
             "interval": spread.interval().map(|interval| [interval.low, interval.high]),
-            "values": values(spread),
+            "values": values(&spread),
         }),
         None => json!({
             "median": null,
@@ -311,11 +311,8 @@ fn ratios(
             at_requests = memory.at_requests;
             memory.ratio
         } else {
-            let (mine, other) = (
-                cell.metrics.get(metric.name)?,
-                base.metrics.get(metric.name)?,
-            );
-            ratio(mine, other, order)?
+            let (mine, other) = (cell.metric(metric.name)?, base.metric(metric.name)?);
+            ratio(&mine, &other, order)?
         };
         let interval = ratio.interval.map(|interval| [interval.low, interval.high]);
         let mut about =

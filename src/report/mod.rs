@@ -61,9 +61,9 @@ pub use view::View;
 use crate::record::{Baseline, HistoryRow, Readings, Run, Trial};
 use crate::stats::{CellSummary, Series, summarise};
 use found::Found;
-use std::cell::OnceCell;
 use std::fmt;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// What a report is made from.
 #[derive(Debug, Clone, Copy)]
@@ -193,9 +193,9 @@ pub fn render(input: &Input<'_>, options: &Options) -> Result<Vec<Output>, Repor
 pub struct Reporter<'r, 'a> {
     input: Input<'a>,
     cells: &'r [CellSummary<'a>],
-    found: OnceCell<Found<'r, 'a>>,
-    nights: OnceCell<Vec<Series>>,
-    view: OnceCell<View>,
+    found: OnceLock<Found<'r, 'a>>,
+    nights: OnceLock<Vec<Series>>,
+    view: OnceLock<View>,
 }
 
 impl<'r, 'a> Reporter<'r, 'a> {
@@ -204,9 +204,9 @@ impl<'r, 'a> Reporter<'r, 'a> {
         Self {
             input,
             cells,
-            found: OnceCell::new(),
-            nights: OnceCell::new(),
-            view: OnceCell::new(),
+            found: OnceLock::new(),
+            nights: OnceLock::new(),
+            view: OnceLock::new(),
         }
     }
 

@@ -29,7 +29,11 @@ fn kinds<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Kind<'a>> {
     let mut all: Vec<Kind<'a>> = Vec::new();
     for cell in cells.iter().filter(|cell| cell.state == State::Measured) {
         for trial in cell.valid() {
-            for one in trial.surroundings.iter().flat_map(disturbances) {
+            for one in trial
+                .surroundings
+                .iter()
+                .flat_map(|seen| disturbances(seen))
+            {
                 let (word, size) = sized(one);
                 let place = all.iter().position(|kind| kind.word == word);
                 let place = place.unwrap_or_else(|| {

@@ -4,7 +4,7 @@ use super::{Output, PLOTS, ReportError};
 use std::io::{self, Write};
 use std::path::Path;
 
-type Make<'r> = Box<dyn Fn(&mut dyn Write) -> io::Result<()> + 'r>;
+type Make<'r> = Box<dyn Fn(&mut dyn Write) -> io::Result<()> + Send + Sync + 'r>;
 
 /// One file of a report, to be written.
 pub struct Pending<'r> {
@@ -30,7 +30,7 @@ impl<'r> Pending<'r> {
 
     pub(super) fn rows(
         file_name: &str,
-        make: impl Fn(&mut dyn Write) -> io::Result<()> + 'r,
+        make: impl Fn(&mut dyn Write) -> io::Result<()> + Send + Sync + 'r,
     ) -> Self {
         Self {
             file_name: file_name.to_owned(),

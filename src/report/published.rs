@@ -93,7 +93,7 @@ fn by_metric<'c, 'a>(
             let one = Figure {
                 cell,
                 theirs: figure.value,
-                ours: cell.metrics.get(metric.name).map(|spread| spread.median),
+                ours: cell.metric(metric.name).map(|spread| spread.median),
             };
             // What was timed in another way is another figure.
             let mark = timing::mark(metric.name, cell);
@@ -131,8 +131,8 @@ fn table(
         title: naming.title(figure.cell.cell),
         metric: metric.label,
         theirs: show::value(metric, figure.theirs, 4),
-        ours: match figure.cell.metrics.get(metric.name) {
-            Some(spread) => timing::marked(metric, figure.cell, &show::median(metric, spread)),
+        ours: match figure.cell.metric(metric.name) {
+            Some(spread) => timing::marked(metric, figure.cell, &show::median(metric, &spread)),
             None if figure.cell.valid().next().is_some() => show::NONE.to_owned(),
             None => figure.cell.state.word().to_owned(),
         },
@@ -145,7 +145,7 @@ fn table(
 /// Whether one cell's figure lies below another's beyond what their trials show of chance: no value of the one
 /// reaches a value of the other, and the medians are at least so far apart.
 fn clearly_below(metric: &Metric, one: &CellSummary<'_>, other: &CellSummary<'_>) -> bool {
-    let spread = |cell: &CellSummary<'_>| cell.metrics.get(metric.name).cloned();
+    let spread = |cell: &CellSummary<'_>| cell.metric(metric.name);
     spread(one).zip(spread(other)).is_some_and(|(one, other)| {
         one.max < other.min && one.median * (1.0 + CLEARLY_APART) < other.median
     })
@@ -209,7 +209,7 @@ pub(super) fn json(cell: &CellSummary<'_>) -> Vec<Value> {
                 "report": figure.report,
                 "metric": figure.metric,
                 "theirs": figure.value,
-                "ours": cell.metrics.get(figure.metric.as_str()).map(|spread| spread.median),
+                "ours": cell.metric(figure.metric.as_str()).map(|spread| spread.median),
             })
         })
         .collect()

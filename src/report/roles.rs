@@ -236,7 +236,7 @@ pub(super) fn json(cell: &CellSummary<'_>) -> Map<String, Json> {
 /// The cells of which most memory is shared among their processes, and what that means for reading it.
 pub(super) fn shared_pages(naming: &Naming<'_>, cells: &[CellSummary<'_>]) -> Option<Caution> {
     let parts = |cell: &CellSummary<'_>| {
-        let of = |name: &str| cell.metrics.get(name).map(|spread| spread.median);
+        let of = |name: &str| cell.metric(name).map(|spread| spread.median);
         let share = |pss, rss| Some(of(pss)? / of(rss)?);
         let shares = [
             share("pss_idle", "rss_idle"),

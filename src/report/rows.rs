@@ -155,7 +155,8 @@ pub(super) fn toggled_sizes(spec: &Spec, cells: &[CellSummary<'_>]) -> bool {
 }
 
 fn figure(metric: &Metric, cell: &CellSummary<'_>) -> FigureView {
-    let spread: Option<&Spread> = cell.metrics.get(metric.name);
+    let spread = cell.metric(metric.name);
+    let spread = spread.as_ref();
     FigureView {
         label: metric.label,
         shown: spread.map_or_else(

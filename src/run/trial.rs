@@ -182,7 +182,9 @@ impl Stage<'_> {
                         .push(format!("bodies were not looked into: {error}"));
                 }
                 seen.trial.observed =
-                    super::observe::observed(self.cell, server, &job, &target, &verified).await;
+                    super::observe::observed(self.cell, server, &job, &target, &verified)
+                        .await
+                        .map(Box::new);
                 let watch = Watch::begin(self.cell, running);
                 let loading = match (&self.tool, target.address().ip()) {
                     // Other generators are asked for addresses with a port alone.
@@ -304,7 +306,7 @@ impl Stage<'_> {
         };
         let at = loading.began.elapsed();
         let (made, sampler) = loading.finish().await;
-        seen.trial.surroundings = Some(watch.end());
+        seen.trial.surroundings = Some(Box::new(watch.end()));
         let foreign = server.still_alone().err();
         let timed_out = matches!(cut, Some(Cut::TimedOut));
         let mut fallen = match cut {
@@ -437,7 +439,7 @@ impl Stage<'_> {
     fn judge(&self, trial: &mut Trial) {
         let Some(load) = &trial.load else { return };
         let (work, max_errors) = (&self.cell.work, self.settings.max_errors);
-        let observed = trial.observed.as_ref();
+        let observed = trial.observed.as_deref();
         let mut reasons = stats::validity(load, work, max_errors);
         reasons.extend(stats::cut_short(load, work, observed, max_errors));
         if !reasons.is_empty() {

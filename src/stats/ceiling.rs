@@ -39,7 +39,7 @@ pub fn of_ceiling<'a>(cell: &CellSummary<'_>, ceilings: &'a [Ceiling]) -> Option
     if !has_ceiling(&cell.cell.work) {
         return None;
     }
-    let rate = cell.metrics.get("requests_per_second")?.median;
+    let rate = cell.metric("requests_per_second")?.median;
     let threads = cell.valid().next()?.load.as_ref()?.generator_threads;
     let mut same = ceilings.iter().filter(|one| one.threads == threads);
     let ceiling = same.find(|one| one.requests_per_second > 0.0)?;

@@ -130,7 +130,7 @@ fn is_apart(ratio: &Ratio, min_effect: f64) -> bool {
 
 /// What two cells are compared in; none where they have no such metric in common.
 fn headline(of: &CellSummary<'_>, to: &CellSummary<'_>) -> Option<&'static str> {
-    let both = |name: &&str| of.metrics.contains_key(*name) && to.metrics.contains_key(*name);
+    let both = |name: &&str| of.metric(*name).is_some() && to.metric(*name).is_some();
     let candidates: &[&'static str] = match (&of.cell.work.pace, &to.cell.work.pace) {
         (None, None) => &["requests_per_second"],
         (Some(Pace::Search(_)), Some(Pace::Search(_))) => &["capacity"],
@@ -158,15 +158,15 @@ fn compare<'c, 'a>(
         return None;
     }
     let metric = headline(of, to)?;
-    let (mine, other) = (of.metrics.get(metric)?, to.metrics.get(metric)?);
-    let ratio = ratio(mine, other, settings.order)?;
+    let (mine, other) = (of.metric(metric)?, to.metric(metric)?);
+    let ratio = ratio(&mine, &other, settings.order)?;
     let (verdict, test) = if of.is_limited() || to.is_limited() {
         (Verdict::Limited, None)
     } else if ratio.interval.is_none() || !of.enough() || !to.enough() {
         (Verdict::TooFew, None)
     } else {
         let rounds: Vec<f64> = ratio.by_round.iter().map(|one| one.ln()).collect();
-        let test = Test::of(&rounds, &logs_of(mine), &logs_of(other));
+        let test = Test::of(&rounds, &logs_of(&mine), &logs_of(&other));
         // What it says is known when all are taken together.
         (test.unsure(1, settings.min_effect), Some(test))
     };

@@ -88,7 +88,7 @@ impl Case {
             repetition: self.trials.len() as u32 + 1,
         };
         self.trials.push(Trial {
-            observed: Some(observed),
+            observed: Some(Box::new(observed)),
             ..Trial::new(id, 1, 0)
         });
         self
@@ -134,7 +134,6 @@ impl Case {
             state: State::Measured,
             trials: self.trials.iter().collect(),
             planned: self.trials.len(),
-            metrics: BTreeMap::new(),
             baseline: None,
         }
     }

@@ -41,7 +41,7 @@ pub fn wanting(run: &Run, cells: &[CellSummary<'_>]) -> BTreeSet<CellId> {
             // A baseline has as many as those that lean on it.
             None if compared.iter().any(|one| one.to.cell.id == cell.cell.id) => {}
             None => {
-                let values = rates(cell).map(Spread::plain).unwrap_or_default();
+                let values = rates(cell).map(|rates| rates.plain()).unwrap_or_default();
                 if !settled(values.len(), |n| of_median(&values[..n], target)) {
                     wanting.insert(cell.cell.id.clone());
                 }
@@ -59,7 +59,7 @@ fn is_settled(pair: &Comparison<'_, '_>, target: f64) -> bool {
     let (Some(of), Some(to)) = (rates(pair.of), rates(pair.to)) else {
         return false;
     };
-    let (of, to) = (logs_of(of), logs_of(to));
+    let (of, to) = (logs_of(&of), logs_of(&to));
     settled(of.len().min(to.len()), |n| {
         is_narrow(unpaired(&of[..n], &to[..n]), target)
     })
@@ -79,8 +79,8 @@ fn of_median(values: &[f64], target: f64) -> bool {
     around_median(values).is_some_and(|interval| half_of(&interval) <= target)
 }
 
-fn rates<'c>(cell: &'c CellSummary<'_>) -> Option<&'c Spread> {
-    cell.metrics.get(own_headline(cell)?)
+fn rates(cell: &CellSummary<'_>) -> Option<Spread> {
+    cell.metric(own_headline(cell)?)
 }
 
 /// Half of an interval around figures above 0, as a share of its middle.

@@ -319,8 +319,8 @@ fn worst_errors(cell: &CellSummary<'_>, kind: Kind, limit: Bound) -> Result<f64,
 }
 
 /// A metric's values, of which every valid trial has one.
-pub(super) fn spread<'c>(cell: &'c CellSummary<'_>, name: &str) -> Result<&'c Spread, Why> {
-    let found = cell.metrics.get(name);
+pub(super) fn spread(cell: &CellSummary<'_>, name: &str) -> Result<Spread, Why> {
+    let found = cell.metric(name);
     found
         .filter(|spread| spread.values.len() >= cell.valid().count())
         .ok_or_else(|| no_value(cell, name))

@@ -94,9 +94,9 @@ pub fn memory_ratio(
     grows: bool,
 ) -> Option<MemoryRatio> {
     if !grows {
-        let (mine, other) = (of.metrics.get("rss_peak")?, to.metrics.get("rss_peak")?);
+        let (mine, other) = (of.metric("rss_peak")?, to.metric("rss_peak")?);
         return Some(MemoryRatio {
-            ratio: ratio(mine, other, order)?,
+            ratio: ratio(&mine, &other, order)?,
             at_requests: None,
         });
     }

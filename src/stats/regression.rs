@@ -105,7 +105,7 @@ pub(super) fn question(
     let Some(base) = base else {
         let old = old.ok_or(Why::NothingToCompare)?;
         let old = old(&cell.cell.id, name).map_err(Why::NoOldValue)?;
-        return across(mine, &old, limit);
+        return across(&mine, &old, limit);
     };
     if unsound(run, base).is_some() {
         return Err(Why::NoBaseValue);
@@ -114,7 +114,7 @@ pub(super) fn question(
     if by_load && base.is_limited() {
         return Err(Why::Limited);
     }
-    within(mine, theirs, limit, settings.order)
+    within(&mine, &theirs, limit, settings.order)
 }
 
 /// What is let pass.

@@ -52,7 +52,7 @@ impl<'a> Seen<'a> {
     pub(super) fn of(cell: &CellSummary<'a>) -> Option<Self> {
         let all: Vec<&'a Observed> = cell
             .valid()
-            .filter_map(|trial| trial.observed.as_ref())
+            .filter_map(|trial| trial.observed.as_deref())
             .collect();
         let (first, rest) = all.split_first()?;
         let (headers, varying) = headers(&all);

@@ -5,7 +5,7 @@ use super::exact::{Interval, around_median, paired, unpaired};
 use super::figures::median;
 use super::limits::{Limit, limit};
 use crate::ids::{CellId, TrialId};
-use crate::record::{EVERY_METRIC, Outcome, Run, Trial};
+use crate::record::{Outcome, Run, Trial, metric};
 use crate::spec::{Cell, Order, Skip};
 use std::collections::{BTreeMap, HashMap};
 
@@ -107,13 +107,32 @@ pub struct CellSummary<'a> {
     pub trials: Vec<&'a Trial>,
     /// How many trials were planned.
     pub planned: usize,
-    /// Each metric that at least one valid trial has, by name.
-    pub metrics: BTreeMap<&'static str, Spread>,
     /// The place of the cell that it is compared with, among all of its run.
     pub baseline: Option<usize>,
 }
 
 impl<'a> CellSummary<'a> {
+    /// A metric over the valid trials; none where no valid trial has it. It is made anew each time: those of ten thousand cells
+    /// would take more room than their trials.
+    pub fn metric(&self, name: &str) -> Option<Spread> {
+        let metric = metric(name)?;
+        let values = self.valid().filter_map(|trial| {
+            Some(Value {
+                repetition: trial.trial.repetition,
+                round: trial.round,
+                value: metric.of(trial)?,
+            })
+        });
+        let values: Vec<Value> = values.collect();
+        // Trials that lack a latency were the slower ones, or where a generator tells no short times the faster ones: the
+        // others do not stand for the cell.
+        let is_time = ["latency_", "service_", "response_"]
+            .iter()
+            .any(|family| name.starts_with(family));
+        let selected = is_time && values.len() < self.valid().count();
+        Spread::of(values).filter(|_| !selected)
+    }
+
     /// The valid trials.
     pub fn valid(&self) -> impl Iterator<Item = &'a Trial> {
         self.trials
@@ -197,7 +216,6 @@ pub fn summarise<'a>(run: &'a Run, trials: &'a [Trial]) -> Vec<CellSummary<'a>> 
             let planned = planned_of.get(&cell.id).copied().unwrap_or(0);
             CellSummary {
                 state: state(cell, &own),
-                metrics: metrics(&own),
                 baseline: cell
                     .baseline
                     .as_ref()
@@ -228,35 +246,6 @@ fn state<'a>(cell: &'a Cell, trials: &[&Trial]) -> State<'a> {
     } else {
         State::NotRun
     }
-}
-
-fn metrics(trials: &[&Trial]) -> BTreeMap<&'static str, Spread> {
-    let valid = || {
-        trials
-            .iter()
-            .filter(|trial| trial.outcome == Outcome::Valid)
-    };
-    EVERY_METRIC
-        .iter()
-        .filter_map(|metric| {
-            let values = valid().filter_map(|trial| {
-                Some(Value {
-                    repetition: trial.trial.repetition,
-                    round: trial.round,
-                    value: metric.of(trial)?,
-                })
-            });
-            let values: Vec<Value> = values.collect();
-            // Trials that lack a latency were the slower ones, or where a generator tells no short times the faster
-            // ones: the others do not stand for the cell.
-            let is_time = ["latency_", "service_", "response_"]
-                .iter()
-                .any(|family| metric.name.starts_with(family));
-            let selected = is_time && values.len() < valid().count();
-            (!selected).then_some(())?;
-            Some((metric.name, Spread::of(values)?))
-        })
-        .collect()
 }
 
 /// A cell's figure as a multiple of another's.

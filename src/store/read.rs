@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Cursor};
+use std::panic::resume_unwind;
 use std::path::Path;
 
 /// Everything that a run's folder holds, but the logs.
@@ -37,14 +38,25 @@ pub struct Stored {
 /// ignored with a note, as are readings of trials without a record; anything else
 /// that hotlap did not write is an error, two records of one trial too.
 pub fn open(folder: &Path) -> Result<Stored, StoreError> {
-    let run = read_run(&folder.join(RUN_FILE))?;
-    let lines = read_trials(&folder.join(TRIALS_FILE))?;
+    let mut run = read_run(&folder.join(RUN_FILE))?;
+    for cell in &mut run.spec.cells {
+        // A list that grows while it is read has room for more than it gets.
+        cell.processes.shrink_to_fit();
+    }
     let path = folder.join(SAMPLES_FILE);
-    let finished = lines.trials.iter().map(|trial: &Trial| &trial.trial);
-    let samples = match file_if_there(&path)? {
-        Some(file) => samples::read(&path, file, finished)?,
-        None => samples::read(&path, Cursor::new([]), finished)?,
+    let table = || match file_if_there(&path)? {
+        Some(file) => samples::read(&path, file),
+        None => samples::read(&path, Cursor::new([])),
     };
+    // The two are large, and have nothing to do with each other.
+    let (lines, samples) = std::thread::scope(|threads| {
+        let samples = threads.spawn(table);
+        let lines = read_trials(&folder.join(TRIALS_FILE));
+        let samples = samples.join();
+        (lines, samples.unwrap_or_else(|panic| resume_unwind(panic)))
+    });
+    let lines: Lines<Trial> = lines?;
+    let samples = samples?.of(lines.trials.iter().map(|trial| &trial.trial));
     let mut notes = Vec::new();
     if lines.torn {
         notes.push(format!(
@@ -180,6 +192,10 @@ pub(super) fn parse<T: DeserializeOwned>(
         line,
         reason: error.to_string(),
     };
+    // What hotlap writes begins with it, so that a file of many megabytes is not read twice.
+    if bytes.starts_with(format!("{{\"format\":{FORMAT},").as_bytes()) {
+        return serde_json::from_slice(bytes).map_err(broken);
+    }
     let Version { format } = serde_json::from_slice(bytes).map_err(broken)?;
     if format != u64::from(FORMAT) {
         return Err(StoreError::Format {

@@ -5,7 +5,7 @@ use super::StoreError;
 use crate::ids::TrialId;
 use crate::record::{Phase, Reading, Readings};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::io::{self, BufRead as _, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -30,13 +30,23 @@ const HEADER: &str =
 /// The header before requests were counted with the readings.
 const EARLIER: &str = "trial,role,phase,t_ns,rss_bytes,pss_bytes,cpu_seconds,processes,threads\n";
 
-/// The readings of finished trials, with what was left out.
+/// The readings of trials, with what was left out.
 pub(super) struct Samples {
     pub(super) readings: Readings,
     /// Whether the file has anything that does not belong to a finished trial.
     pub(super) has_orphans: bool,
     /// Whether it lacks columns that are written now.
     pub(super) is_earlier: bool,
+}
+
+impl Samples {
+    /// Those of trials that have a record.
+    pub(super) fn of<'a>(mut self, finished: impl Iterator<Item = &'a TrialId>) -> Self {
+        let finished: HashSet<&TrialId> = finished.collect();
+        let others = self.readings.retain(|trial| finished.contains(trial));
+        self.has_orphans |= others;
+        self
+    }
 }
 
 /// The rows of one trial. A file that is new begins with the header.
@@ -72,13 +82,8 @@ pub(super) fn rows(
         .map_err(|error| error.into_error().into())
 }
 
-/// Reads the file; `finished` are the trials that have a record. What follows the last line end was cut off while it was
-/// written.
-pub(super) fn read<'a>(
-    path: &Path,
-    file: impl Read + Seek,
-    finished: impl Iterator<Item = &'a TrialId>,
-) -> Result<Samples, StoreError> {
+/// Reads the file. What follows the last line end was cut off while it was written.
+pub(super) fn read(path: &Path, file: impl Read + Seek) -> Result<Samples, StoreError> {
     let mut samples = Samples {
         readings: Readings::new(),
         has_orphans: false,
@@ -106,8 +111,6 @@ pub(super) fn read<'a>(
         let reason = format!("its columns are not {}", HEADER.trim_end());
         return Err(broken(Some(1), reason));
     }
-    let names: HashMap<String, &TrialId> =
-        finished.map(|trial| (trial.to_string(), trial)).collect();
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .from_reader(lines);
@@ -126,12 +129,12 @@ pub(super) fn read<'a>(
         let Some(row) = row else { break };
         // The rows of a trial were written together.
         if own.name != row.trial {
-            own.put(&mut samples, &names);
+            own.put(&mut samples);
             row.trial.clone_into(&mut own.name);
         }
         own.readings.push(reading(&row));
     }
-    own.put(&mut samples, &names);
+    own.put(&mut samples);
     Ok(samples)
 }
 
@@ -143,9 +146,9 @@ struct Own {
 }
 
 impl Own {
-    fn put(&mut self, samples: &mut Samples, names: &HashMap<String, &TrialId>) {
-        match names.get(unguard(&self.name)) {
-            Some(trial) => samples.readings.extend(trial, &self.readings),
+    fn put(&mut self, samples: &mut Samples) {
+        match TrialId::parse(unguard(&self.name)) {
+            Some(trial) => samples.readings.extend(&trial, &self.readings),
             None => samples.has_orphans |= !self.readings.is_empty(),
         }
         self.readings.clear();
@@ -238,7 +241,9 @@ mod tests {
         let id = trial("-odd,\"name\"@l#0");
         let readings = [seen("@role", None), seen("b", Some(7))];
         let bytes = rows(&id, &readings, true).unwrap();
-        let back = read(Path::new("x"), Cursor::new(&bytes), [&id].into_iter()).unwrap();
+        let back = read(Path::new("x"), Cursor::new(&bytes))
+            .unwrap()
+            .of([&id].into_iter());
         assert_eq!(back.readings.of(&id).unwrap(), readings);
         assert!(!back.has_orphans);
     }
@@ -247,7 +252,9 @@ mod tests {
     fn a_file_from_before_requests_were_counted_reads() {
         let id = trial("a@l#0");
         let bytes = format!("{EARLIER}a@l#0.1,server,measure,1,2,,0.5,1,4\n");
-        let back = read(Path::new("x"), Cursor::new(&bytes), [&id].into_iter()).unwrap();
+        let back = read(Path::new("x"), Cursor::new(&bytes))
+            .unwrap()
+            .of([&id].into_iter());
         assert!(back.is_earlier);
         let read = back.readings.of(&id).unwrap();
         assert_eq!(read.len(), 1);
@@ -259,7 +266,9 @@ mod tests {
         let (kept, cut) = (trial("a@l#0"), trial("b@l#0"));
         let mut bytes = rows(&kept, &[seen("server", None)], true).unwrap();
         bytes.extend(rows(&cut, &[seen("server", None)], false).unwrap());
-        let back = read(Path::new("x"), Cursor::new(&bytes), [&kept].into_iter()).unwrap();
+        let back = read(Path::new("x"), Cursor::new(&bytes))
+            .unwrap()
+            .of([&kept].into_iter());
         assert_eq!(back.readings.trials().collect::<Vec<_>>(), [&kept]);
         assert!(back.has_orphans);
     }
@@ -267,14 +276,10 @@ mod tests {
     #[test]
     fn other_columns_and_broken_rows_are_errors_with_their_line() {
         let path = Path::new("samples.csv");
-        let error = read(path, Cursor::new("a,b\n1,2\n"), [].into_iter())
-            .err()
-            .unwrap();
+        let error = read(path, Cursor::new("a,b\n1,2\n")).err().unwrap();
         assert!(error.to_string().contains("line 1"), "{error}");
         let bytes = format!("{HEADER}a,b,measure,1,2,,x,1,1,\n");
-        let error = read(path, Cursor::new(&bytes), [].into_iter())
-            .err()
-            .unwrap();
+        let error = read(path, Cursor::new(&bytes)).err().unwrap();
         assert!(error.to_string().contains("line 2"), "{error}");
     }
 }

@@ -3,9 +3,8 @@
 
 use crate::fixture::{Records, records};
 use hotlap::ids::{CellId, TrialId, VariantId};
-use hotlap::record::{Outcome, Phase, Reading, Trial, Usage};
+use hotlap::record::{Outcome, Phase, Reading, Readings, Trial, Usage};
 use hotlap::spec::{Axis, Cell, Choice, Planned};
-use std::collections::BTreeMap;
 
 /// What the run has.
 pub(crate) struct Matrix<'a> {
@@ -173,7 +172,7 @@ impl Matrix<'_> {
                 rows.extend(readings(role, peak * share / 4, repetition));
             }
         }
-        records.readings.extend(trial, &rows);
+        records.readings.extend(&trial, &rows);
         records.trials.push(made);
         records.run.plan.push(Planned {
             trial,

@@ -3,7 +3,7 @@
 use super::fixture::{Records, records};
 use super::matrix::Matrix;
 use super::{reports, text};
-use hotlap::record::Outcome;
+use hotlap::record::{Outcome, Readings};
 use hotlap::report::Output;
 
 const PLAIN: Matrix<'_> = Matrix {

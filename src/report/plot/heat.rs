@@ -105,7 +105,7 @@ fn value<'c>(cell: &'c Cell, toggle: &str) -> Option<&'c str> {
 }
 
 fn rate(cell: &CellSummary<'_>) -> Option<f64> {
-    let spread = cell.metrics.get("requests_per_second")?;
+    let spread = cell.metric("requests_per_second")?;
     Some(spread.median)
 }
 
@@ -282,13 +282,13 @@ fn field(
 ) -> String {
     let middle = (area.x + area.width / 2.0, area.y + area.height / 2.0 + 4.5);
     let known = cell.and_then(|cell| {
-        let spread = cell.metrics.get("requests_per_second")?;
+        let spread = cell.metric("requests_per_second")?;
         let bound = if cell.is_limited() { "≥\u{a0}" } else { "" };
         Some((
             spread.median,
             format!(
                 "{bound}{}",
-                show::median(metric("requests_per_second")?, spread)
+                show::median(metric("requests_per_second")?, &spread)
             ),
         ))
     });

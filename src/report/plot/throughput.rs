@@ -115,7 +115,7 @@ fn row<'c>(
     Row {
         label: naming.title_without_load(cell.cell),
         is_baseline: spec.is_baseline(cell.cell),
-        value: cell.metrics.get(metric.name).map(value),
+        value: cell.metric(metric.name).as_ref().map(value),
         cell,
     }
 }
@@ -123,7 +123,7 @@ fn row<'c>(
 fn how(rows: &[Row<'_>]) -> &'static str {
     let mut spreads = rows
         .iter()
-        .filter_map(|row| row.cell.metrics.get("requests_per_second"));
+        .filter_map(|row| row.cell.metric("requests_per_second"));
     let mut intervals = spreads.clone().map(|spread| spread.interval().is_some());
     if spreads.all(|spread| spread.values.len() == 1) {
         return "One trial of each cell.";
