@@ -95,10 +95,10 @@ impl Readings {
             role: role.clone(),
             cpu_seconds: f64::from_le_bytes(*cpu),
             rss_bytes: number(bytes)?,
-            pss_bytes: perhaps(bytes)?,
+            pss_bytes: perhaps(bytes),
             processes: u32::try_from(number(bytes)?).ok()?,
             threads: u32::try_from(number(bytes)?).ok()?,
-            completed: perhaps(bytes)?,
+            completed: perhaps(bytes),
         })
     }
 }
@@ -166,13 +166,11 @@ fn number(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-fn perhaps(bytes: &mut &[u8]) -> Option<Option<u64>> {
+/// A number that may be missing.
+fn perhaps(bytes: &mut &[u8]) -> Option<u64> {
     let (is_there, rest) = bytes.split_first()?;
     *bytes = rest;
-    if *is_there == 0 {
-        return Some(None);
-    }
-    number(bytes).map(Some)
+    (*is_there != 0).then(|| number(bytes))?
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The values of a stored histogram one after the other, without the histogram: one of a minute at three digits has 27 000
 //! counters, of which a few hundred are not zero, and a report reads tens of thousands of histograms.
 //!
-//! The form is HdrHistogram's V2: a head, then a number for each counter in ZigZag LEB128 with at most nine bytes; a negative
+//! The form is HdrHistogram's V2: a head, then a number for each counter in zigzag LEB128 with at most nine bytes; a negative
 //! one is a run of so many zeros.
 
 use base64::Engine as _;

@@ -325,7 +325,7 @@ fn unfinished(trials: &[&Trial]) -> Option<String> {
 }
 
 fn percentiles(cell: &CellSummary<'_>) -> Option<String> {
-    let lacks = |name: &str| !cell.metric(name).is_some();
+    let lacks = |name: &str| cell.metric(name).is_none();
     let timed = |load: &Load| {
         let service = load.service.as_ref();
         service.map(|service| service.count)

@@ -130,7 +130,7 @@ fn is_apart(ratio: &Ratio, min_effect: f64) -> bool {
 
 /// What two cells are compared in; none where they have no such metric in common.
 fn headline(of: &CellSummary<'_>, to: &CellSummary<'_>) -> Option<&'static str> {
-    let both = |name: &&str| of.metric(*name).is_some() && to.metric(*name).is_some();
+    let both = |name: &&str| of.metric(name).is_some() && to.metric(name).is_some();
     let candidates: &[&'static str] = match (&of.cell.work.pace, &to.cell.work.pace) {
         (None, None) => &["requests_per_second"],
         (Some(Pace::Search(_)), Some(Pace::Search(_))) => &["capacity"],

@@ -626,7 +626,7 @@ fn script(workflow: &str, nth: usize) -> String {
     let lines = run
         .lines()
         .take_while(|line| line.starts_with("          "));
-    lines.map(|line| format!("{}\n", line.trim())).collect()
+    lines.map(str::trim).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
