@@ -80,5 +80,9 @@ fn pages_have_the_best_of_very_many_cells_and_files_have_all() {
     assert_eq!(text(&outputs, "summary.csv").lines().count(), CELLS + 1);
     assert_eq!(text(&outputs, "trials.csv").lines().count(), CELLS + 1);
     let value: serde_json::Value = serde_json::from_str(&text(&outputs, "report.json")).unwrap();
-    assert_eq!(value["cells"].as_array().unwrap().len(), CELLS);
+    let cells = value["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), CELLS);
+    for (at, cell) in cells.iter().enumerate() {
+        assert_eq!(cell["id"], id(at).0);
+    }
 }
