@@ -265,6 +265,25 @@ fn bash_completes_commands_options_and_values() {
     assert_eq!(offered(&["hotlap", "gu"]), [""], "the guard is no command");
 }
 
+/// Where there is no terminal, help is wrapped at so many characters.
+const WIDTH: usize = 100;
+
+#[test]
+fn no_line_that_was_broken_by_hand_is_broken_again() {
+    fn look(command: &clap::Command, wide: &mut Vec<String>) {
+        let after = command.get_after_help().map(ToString::to_string);
+        let lines = after.iter().flat_map(|text| text.lines());
+        let too_wide = lines.filter(|line| line.chars().count() > WIDTH);
+        wide.extend(too_wide.map(|line| format!("{}: {line}", command.get_name())));
+        for inner in command.get_subcommands() {
+            look(inner, wide);
+        }
+    }
+    let mut wide = Vec::new();
+    look(&command(), &mut wide);
+    assert_eq!(wide, Vec::<String>::new());
+}
+
 #[test]
 fn every_shell_has_completions_of_every_command() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {

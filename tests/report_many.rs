@@ -8,9 +8,11 @@
 #[path = "report_fixture/mod.rs"]
 mod fixture;
 
-use fixture::records;
+use fixture::{Records, records};
 use hotlap::ids::{CellId, VariantId};
-use hotlap::report::{Input, Options, Output, render};
+use hotlap::record::{Baseline, Outcome, Step};
+use hotlap::report::{Format, Input, Options, Output, baseline, render};
+use hotlap::spec::{Bound, Limit};
 
 /// Cells of the run, all of one load.
 const CELLS: usize = 450;
@@ -20,8 +22,12 @@ fn text(outputs: &[Output], name: &str) -> String {
     String::from_utf8(output.unwrap().bytes.clone()).unwrap()
 }
 
-#[test]
-fn pages_have_the_best_of_very_many_cells_and_files_have_all() {
+fn id(at: usize) -> CellId {
+    CellId(format!("s{at:03}@steady#{at:012}"))
+}
+
+/// A run of so many servers, each loaded once: the later in the file, the faster.
+fn many() -> Records {
     let mut records = records();
     let one = records.run.spec.cells[0].clone();
     let trial = records
@@ -30,7 +36,6 @@ fn pages_have_the_best_of_very_many_cells_and_files_have_all() {
         .find(|trial| trial.trial.cell == one.id);
     let trial = trial.unwrap().clone();
     let planned = records.run.plan[0].clone();
-    let id = |at: usize| CellId(format!("s{at:03}@steady#{at:012}"));
     records.run.spec.cells = (0..CELLS)
         .map(|at| {
             let mut cell = one.clone();
@@ -52,19 +57,31 @@ fn pages_have_the_best_of_very_many_cells_and_files_have_all() {
         records.run.plan.push(planned.clone());
         let mut trial = trial.clone();
         trial.trial = planned.trial;
-        // The later in the file, the faster.
         trial.load.as_mut().unwrap().window_ns += (CELLS - at) as u64 * 10_000_000;
         records.trials.push(trial);
     }
-    let input = Input {
+    records
+}
+
+fn input<'a>(records: &'a Records, baseline: Option<&'a Baseline>) -> Input<'a> {
+    Input {
         run: &records.run,
         trials: &records.trials,
         readings: &records.readings,
-        baseline: None,
+        baseline,
         history: &[],
         notes: &[],
-    };
-    let outputs = render(&input, &Options::default()).unwrap();
+    }
+}
+
+fn reports(input: &Input<'_>) -> Vec<Output> {
+    render(input, &Options::default()).unwrap()
+}
+
+#[test]
+fn pages_have_the_best_of_very_many_cells_and_files_have_all() {
+    let records = many();
+    let outputs = reports(&input(&records, None));
     for page in ["report.md", "report.html"] {
         let page = text(&outputs, page);
         assert!(page.contains("Not every cell is shown"), "{page}");
@@ -75,7 +92,7 @@ fn pages_have_the_best_of_very_many_cells_and_files_have_all() {
     }
     let report = text(&outputs, "report.md");
     assert!(report.contains("tables have 401 of 450 cells"), "{report}");
-    assert!(report.contains("of 449 comparisons the 60 largest are told"));
+    assert!(report.contains("60 of 449 comparisons, the largest"));
     assert!(report.len() < 512 * 1024, "{} bytes", report.len());
     assert_eq!(text(&outputs, "summary.csv").lines().count(), CELLS + 1);
     assert_eq!(text(&outputs, "trials.csv").lines().count(), CELLS + 1);
@@ -85,4 +102,68 @@ fn pages_have_the_best_of_very_many_cells_and_files_have_all() {
     for (at, cell) in cells.iter().enumerate() {
         assert_eq!(cell["id"], id(at).0);
     }
+}
+
+#[test]
+fn what_is_cut_of_failed_cells_and_gates_is_said_with_how_many_there_are() {
+    let mut records = many();
+    for (cell, trial) in records.run.spec.cells.iter_mut().zip(&mut records.trials) {
+        cell.gates.push(Limit {
+            metric: "errors".to_owned(),
+            max: Some(Bound::Value(0.0)),
+            min: None,
+            max_regression: None,
+            history: false,
+        });
+        trial.outcome = Outcome::Failed {
+            step: Step::Ready,
+            reason: format!("no answer from {}", cell.server),
+            log_tail: Vec::new(),
+        };
+    }
+    let outputs = reports(&input(&records, None));
+    let report = text(&outputs, "report.md");
+    assert!(
+        report.contains("400 of 450 cells without figures"),
+        "{report}"
+    );
+    assert!(report.contains("400 of 450 gates that fell"), "{report}");
+    assert!(report.contains("450 of 450 gates fell"), "{report}");
+    assert!(!report.contains("tables have"), "{report}");
+    assert!(report.len() < 512 * 1024, "{} bytes", report.len());
+    let summary = text(&outputs, "summary.csv");
+    assert_eq!(summary.matches("no answer from").count(), CELLS);
+    let options = Options {
+        formats: vec![Format::Badge],
+        template: None,
+    };
+    let badge = render(&input(&records, None), &options).unwrap();
+    assert!(text(&badge, "badge.svg").contains("450 gates fell"));
+}
+
+#[test]
+fn what_became_of_very_many_cells_since_an_earlier_run_is_cut_too() {
+    let old = baseline(&input(&many(), None));
+    let mut records = many();
+    let anew = |id: &CellId| CellId(id.0.replace("#0", "#1"));
+    for at in 0..CELLS {
+        // Another configuration, at half the rate.
+        let trial = &mut records.trials[at];
+        trial.trial.cell = anew(&trial.trial.cell);
+        trial.load.as_mut().unwrap().window_ns *= 2;
+        records.run.plan[at].trial = trial.trial.clone();
+        let cell = &mut records.run.spec.cells[at];
+        cell.id = anew(&cell.id);
+        cell.baseline = cell.baseline.as_ref().map(anew);
+    }
+    let outputs = reports(&input(&records, Some(&old)));
+    let report = text(&outputs, "report.md");
+    let cut = [
+        "400 of 450 cells beside the earlier run",
+        "400 of 450 changed configurations",
+    ];
+    for cut in cut {
+        assert!(report.contains(cut), "{report}");
+    }
+    assert!(report.len() < 768 * 1024, "{} bytes", report.len());
 }

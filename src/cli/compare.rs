@@ -10,10 +10,10 @@ use std::path::PathBuf;
 /// Compare two runs of a suite: what has become worse or better, with intervals and verdicts
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A run is its folder, its id, `latest`, or a file: the baseline.json of a run's folder, or the trials.csv
-of a run whose records were not kept (which tells neither the machine nor whether the generator was the
-limit: there are ratios then, and no verdicts). OLD may also be `previous`: the newest complete run before
-NEW, of its suite and profile.
+A run is its folder, its id, `latest`, or a file: the baseline.json of a run's folder, or the
+trials.csv of a run whose records were not kept (which tells neither the machine nor whether the
+generator was the limit: there are ratios then, and no verdicts). OLD may also be `previous`: the
+newest complete run before NEW, of its suite and profile.
 
 Examples:
   hotlap compare previous latest --suite quickstart

@@ -13,7 +13,8 @@ Examples:
   hotlap completions zsh > ~/.zfunc/_hotlap
   hotlap completions fish > ~/.config/fish/completions/hotlap.fish
 
-The folder must be there. A new shell has them; for zsh the folder must be in `fpath` before `compinit`.")]
+The folder must be there. A new shell has them; for zsh the folder must be in `fpath` before
+`compinit`.")]
 pub(super) struct CompletionsArgs {
     /// The shell
     #[arg(value_name = "SHELL", value_enum)]

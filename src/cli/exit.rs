@@ -28,7 +28,8 @@ Exit codes:
   0    all ran, all valid, skipped cells aside; or, with --if-changed, nothing had changed
   1    a trial failed or is invalid; the reports are written all the same
   2    bad suite or bad command line, or --strict and a warning; nothing was started
-  3    with --gate: a gate fell, or could not be judged (a trial of its cell failed, say); goes before 1
+  3    with --gate: a gate fell, or could not be judged (a trial of its cell failed, say); goes
+       before 1
   4    this machine cannot: lock held, no descriptors, no space, no cell can run here (with
        --strict: one cannot), a resumed run's generator gone, a leftover that does not end
   130  interrupted; what was measured is kept, --resume goes on

@@ -14,9 +14,10 @@ use std::path::{Path, PathBuf};
 /// Write a first suite from what is found in a repository, and how it is run each night
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Nothing that exists is overwritten: it is named and left, and the rest is written. Where something of another
-kind stands in the way (a file where a folder is needed), all of it is told and nothing is written. Lines that .gitignore and
-.gitattributes lack are added at their ends. --cron prints; nothing is installed.
+Nothing that exists is overwritten: it is named and left, and the rest is written. Where something
+of another kind stands in the way (a file where a folder is needed), all of it is told and nothing
+is written. Lines that .gitignore and .gitattributes lack are added at their ends. --cron prints;
+nothing is installed.
 
 Examples:
   hotlap init

@@ -77,7 +77,8 @@ Keys of --json (times in nanoseconds, null where too few requests tell):
                        requests_per_second is a lower bound: by (cpu, idle, late), why
   invalid              why the figures contradict each other; mostly empty
 
-Exit codes: 1 requests failed, or the first response was not as expected; 2 bad command line; 4 this machine cannot; 130 interrupted
+Exit codes: 1 requests failed, or the first response was not as expected; 2 bad command line;
+4 this machine cannot; 130 interrupted
 
 Examples:
   hotlap load :8080

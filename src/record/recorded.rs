@@ -198,9 +198,32 @@ mod tests {
         }
 
         #[test]
+        fn any_bytes_behind_a_good_head_are_read_as_by_the_histogram(
+            payload in prop::collection::vec(any::<u8>(), 0..60),
+            digits in 1..=5u32,
+        ) {
+            let mut plain = PLAIN.to_be_bytes().to_vec();
+            plain.extend((payload.len() as u32).to_be_bytes());
+            plain.extend(0u32.to_be_bytes());
+            plain.extend(digits.to_be_bytes());
+            plain.extend(1u64.to_be_bytes());
+            plain.extend(60_000_000_000u64.to_be_bytes());
+            plain.extend(1f64.to_be_bytes());
+            plain.extend(&payload);
+            let read = of_plain(&plain);
+            // One that would overflow its sums is a panic there.
+            prop_assume!(read.is_some());
+            let theirs = hdrhistogram::serialization::Deserializer::new().deserialize::<u64, _>(&mut plain.as_slice());
+            let theirs = theirs.map_err(|error| TestCaseError::fail(error.to_string()))?;
+            let read = read.unwrap();
+            prop_assert_eq!(read.count, theirs.len());
+            prop_assert_eq!(read.at(0.5), theirs.value_at_quantile(0.5));
+        }
+
+        #[test]
         fn bytes_that_are_none_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = Recorded::read(&STANDARD.encode(&bytes));
-            let _ = of_plain(&bytes);
+            prop_assert!(Recorded::read(&STANDARD.encode(&bytes)).is_none());
+            prop_assert!(of_plain(&bytes).is_none());
         }
     }
 

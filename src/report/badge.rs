@@ -43,9 +43,8 @@ struct Part {
 
 /// The badge of a run.
 pub(super) fn svg(view: &View) -> Result<Vec<u8>, ReportError> {
-    let (value, colour) = value(view);
     let label = Part::new(&view.suite, LABEL, 0);
-    let value = Part::new(&value, colour, label.width);
+    let value = Part::new(&view.badge.text, view.badge.colour, label.width);
     let date = view.started.get(..10).unwrap_or_default();
     let badge = Badge {
         width: label.width + value.width,
@@ -61,8 +60,20 @@ pub(super) fn svg(view: &View) -> Result<Vec<u8>, ReportError> {
     Ok(text.into_bytes())
 }
 
-/// The value and its colour.
-fn value(view: &View) -> (String, &'static str) {
+/// What a badge says, with its colour.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Value {
+    text: String,
+    colour: &'static str,
+}
+
+/// The value of a run of which nothing is cut off yet, since it counts.
+pub(super) fn value(view: &View) -> Value {
+    let (text, colour) = told_by(view);
+    Value { text, colour }
+}
+
+fn told_by(view: &View) -> (String, &'static str) {
     let count = |number: usize, one: &str| super::show::plural(number, one);
     if let Some(gates) = &view.gates
         && !gates.fallen.is_empty()

@@ -1,7 +1,8 @@
 //! Which cells a page has rows for, where there are too many for anybody to read. Files for programs always have all.
 
 use super::show;
-use super::view::Finding;
+use super::since::SinceView;
+use super::view::{Finding, View};
 use crate::record::{Direction, metric};
 use crate::stats::{CellSummary, State, own_headline};
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// More cells than this are not all shown.
 pub(super) const MOST_CELLS: usize = 400;
 /// Of more findings than this the largest are told.
-pub(super) const MOST_FINDINGS: usize = 60;
+const MOST_FINDINGS: usize = 60;
 /// Rows of tables that have one for each trial.
-pub(super) const MOST_TRIALS: usize = 1000;
+const MOST_TRIALS: usize = 1000;
 /// Cells that are named in one sentence.
-pub(super) const MOST_NAMES: usize = 20;
+const MOST_NAMES: usize = 20;
 
 /// Of each load the cells that did best, as many of each, with those that they are compared with, in file order. None where all
 /// can be shown.
@@ -50,42 +51,106 @@ fn badness(cell: &CellSummary<'_>) -> Option<f64> {
     })
 }
 
-/// Leaves the findings of the largest ratios, in their order. How many there were.
-pub(super) fn largest(findings: &mut Vec<Finding>) -> usize {
-    let all = findings.len();
-    if all > MOST_FINDINGS {
-        let size = |finding: &Finding| finding.ratio_raw.ln().abs();
-        let mut sizes: Vec<f64> = findings.iter().map(size).collect();
-        sizes.sort_by(|a, b| b.total_cmp(a));
-        let least = sizes[MOST_FINDINGS - 1];
-        findings.retain(|finding| size(finding) >= least);
-        findings.truncate(MOST_FINDINGS);
+/// Cuts a view of some cells down to what can be read. What is left out of which list is said on top.
+pub(super) fn shorten(view: &mut View, shown: usize, cells: usize) {
+    let mut cut = Cut::default();
+    let comparisons = view.findings.len();
+    if largest(&mut view.findings) {
+        cut.say(view.findings.len(), comparisons, "comparisons, the largest");
     }
-    all
+    cut.list(&mut view.others, MOST_CELLS, "cells without figures");
+    cut.list(&mut view.trials, MOST_TRIALS, "trials of these cells");
+    // It has a row for each of these trials.
+    view.generator.truncate(MOST_TRIALS);
+    if let Some(gates) = &mut view.gates {
+        cut.list(&mut gates.fallen, MOST_CELLS, "gates that fell");
+        cut.list(&mut gates.held, MOST_CELLS, "gates that held");
+    }
+    if let Some(nights) = &mut view.nights {
+        cut.list(&mut nights.told, MOST_FINDINGS, "changes of this night");
+        cut.list(&mut nights.begins, MOST_FINDINGS, "new series");
+    }
+    if let Some(since) = &mut view.since {
+        cut.since(since);
+    }
+    cut.list(
+        &mut view.cautions,
+        MOST_CELLS,
+        "remarks on what the run cannot say",
+    );
+    for caution in &mut view.cautions {
+        few_names(&mut caution.cells);
+    }
+    view.banners.push(cut.banner(shown, cells));
 }
 
-/// What a reader must know of what is left out.
-pub(super) fn left_out(shown: usize, cells: usize, findings: (usize, usize)) -> (String, String) {
-    let (told, all) = findings;
-    let told = if told < all {
-        format!(
-            "; of {} comparisons the {told} largest are told",
-            show::count(all as f64)
-        )
-    } else {
-        String::new()
-    };
-    let why = format!(
-        "tables have {} of {}, of each load those that did best and what they are compared with{told}; summary.csv, trials.csv \
-         and report.json have all",
-        show::count(shown as f64),
-        show::plural(cells, "cell"),
-    );
-    ("Not every cell is shown".to_owned(), why)
+/// What was cut.
+#[derive(Default)]
+struct Cut(Vec<String>);
+
+impl Cut {
+    fn list<T>(&mut self, list: &mut Vec<T>, most: usize, what: &str) {
+        let all = list.len();
+        if all > most {
+            list.truncate(most);
+            self.say(most, all, what);
+        }
+    }
+
+    fn say(&mut self, left: usize, all: usize, what: &str) {
+        let count = |number: usize| show::count(number as f64);
+        self.0
+            .push(format!("{} of {} {what}", count(left), count(all)));
+    }
+
+    /// What has become of cells since an earlier run.
+    fn since(&mut self, since: &mut SinceView) {
+        self.list(&mut since.lost, MOST_CELLS, "cells that lost their figures");
+        self.list(&mut since.worse, MOST_FINDINGS, "cells that are worse");
+        self.list(&mut since.better, MOST_FINDINGS, "cells that are better");
+        self.list(&mut since.rows, MOST_CELLS, "cells beside the earlier run");
+        for table in &mut since.tables {
+            // Each has these cells.
+            table.rows.truncate(MOST_CELLS);
+        }
+        self.list(&mut since.changed, MOST_CELLS, "changed configurations");
+        self.list(&mut since.unmatched, MOST_CELLS, "cells without a ratio");
+    }
+
+    fn banner(self, shown: usize, cells: usize) -> (String, String) {
+        let best = match shown {
+            0 => String::new(),
+            _ => format!(
+                "tables have {} of {}, of each load those that did best and what they are compared with; ",
+                show::count(shown as f64),
+                show::plural(cells, "cell")
+            ),
+        };
+        let lists = match self.0.as_slice() {
+            [] => String::new(),
+            lists => format!("of long lists there are {}; ", lists.join(", ")),
+        };
+        let why = format!("{best}{lists}summary.csv, trials.csv and report.json have all");
+        ("Not every cell is shown".to_owned(), why)
+    }
+}
+
+/// Leaves the findings of the largest ratios, in their order. Whether there were more.
+fn largest(findings: &mut Vec<Finding>) -> bool {
+    if findings.len() <= MOST_FINDINGS {
+        return false;
+    }
+    let size = |finding: &Finding| finding.ratio_raw.ln().abs();
+    let mut sizes: Vec<f64> = findings.iter().map(size).collect();
+    sizes.sort_by(|a, b| b.total_cmp(a));
+    let least = sizes[MOST_FINDINGS - 1];
+    findings.retain(|finding| size(finding) >= least);
+    findings.truncate(MOST_FINDINGS);
+    true
 }
 
 /// Cuts a list of names short, with a word for how many are left out.
-pub(super) fn few_names(names: &mut Vec<String>) {
+fn few_names(names: &mut Vec<String>) {
     let more = names.len().saturating_sub(MOST_NAMES);
     if more > 0 {
         names.truncate(MOST_NAMES);

@@ -3,7 +3,8 @@
 
 use super::anchor::encode;
 use super::gate::judged;
-use super::{Input, View, nights};
+use super::unchanged::unchanged;
+use super::{Input, View};
 use crate::ids::RunId;
 use crate::record::{End, Run};
 use crate::stats::{CellSummary, Series, State, complete, summarise};
@@ -110,7 +111,7 @@ impl Digest {
     /// The same with what the run's view tells in words, and since when nothing has changed over its nights.
     #[must_use]
     pub(super) fn told(mut self, view: &View, nights: &[Series]) -> Self {
-        let unchanged = nights::unchanged(&self, nights);
+        let unchanged = unchanged(&self, nights);
         self.unchanged_why = unchanged.as_ref().map(|one| one.why.to_owned());
         self.unchanged_since = unchanged.map(|one| one.since);
         self.question.clone_from(&view.question);

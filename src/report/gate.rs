@@ -6,7 +6,7 @@ use super::naming::Naming;
 use super::rows::{reasons, why_absent};
 use super::{Input, baseline, nights, show};
 use crate::ids::CellId;
-use crate::record::{Baseline, Unit, metric, unit};
+use crate::record::{Baseline, BaselineCell, Unit, metric, unit};
 use crate::spec::Bound;
 use crate::stats::{
     CellSummary, Field, Interval, Judgement, Kind, Spread, Value as StatValue, Why, between,
@@ -16,7 +16,7 @@ use crate::units::{show_number, significant, write_duration};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 /// With more gates that held they are folded away.
@@ -31,6 +31,8 @@ pub struct GatesView {
     pub fallen: Vec<GateView>,
     /// Those that held.
     pub held: Vec<GateView>,
+    /// How many held; a page of very many cells does not list all.
+    pub held_count: usize,
     /// Whether those that held are too many for the page.
     pub fold: bool,
 }
@@ -116,8 +118,12 @@ pub(super) fn judged<'c, 'a>(
         None => judge(input.run, cells, None),
         Some(old) => {
             let machine = between(old, &baseline::of(input)).machine;
-            let earlier =
-                |cell: &CellId, metric: &str| earlier(old, machine.as_deref(), cell, metric);
+            let known: HashMap<&CellId, &BaselineCell> =
+                old.cells.iter().map(|cell| (&cell.id, cell)).collect();
+            let earlier = |cell: &CellId, metric: &str| {
+                let known = known.get(cell).copied();
+                earlier(old, machine.as_deref(), known, metric)
+            };
             judge(input.run, cells, Some(&earlier))
         }
     };
@@ -143,7 +149,7 @@ pub(super) fn judged<'c, 'a>(
 fn earlier(
     old: &Baseline,
     machine: Option<&[Field]>,
-    cell: &CellId,
+    known: Option<&BaselineCell>,
     metric: &str,
 ) -> Result<Spread, String> {
     let machine = machine.ok_or("the machine of the earlier run is not known")?;
@@ -154,9 +160,7 @@ fn earlier(
             fields.join(", ")
         ));
     }
-    let known = old
-        .cell(cell)
-        .ok_or("the earlier run has no cell of this configuration")?;
+    let known = known.ok_or("the earlier run has no cell of this configuration")?;
     if !known.is_measured() {
         return Err(format!("in the earlier run it was {}", known.state));
     }
@@ -206,6 +210,7 @@ pub(super) fn view(
         sentence: format!("{said}."),
         fallen,
         fold: held.len() > ROWS_TO_FOLD,
+        held_count: held.len(),
         held,
     })
 }

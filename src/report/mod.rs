@@ -44,6 +44,7 @@ mod since_words;
 mod template;
 mod templates;
 mod timing;
+mod unchanged;
 mod view;
 mod warmup;
 

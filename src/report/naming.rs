@@ -85,6 +85,11 @@ impl<'a> Naming<'a> {
         self.axes.len() > MOST_COLUMNS
     }
 
+    /// The cell with this id.
+    pub(super) fn cell(&self, id: &CellId) -> Option<&'a Cell> {
+        self.by_id.get(id).copied()
+    }
+
     /// The heads of the columns of names.
     pub(super) fn columns(&self) -> Vec<String> {
         if self.is_merged() {

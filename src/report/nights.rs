@@ -9,13 +9,10 @@ use crate::stats::{Known, Night, NightChange, Rules, Seen, Series, history_rows,
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The changes that a page shows beside those that are new.
 const MOST_ROWS: usize = 20;
-
-const CHANGE_FOUND: &str = "change found";
-const FIRST_NIGHT: &str = "first night";
 
 /// The nights that a run is one of.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -74,52 +71,6 @@ impl ChangeView {
     }
 }
 
-/// Since when a suite stands where it stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Unchanged {
-    /// When that night began, RFC 3339 in UTC.
-    pub(super) since: String,
-    /// What was then: `change found`, `another machine`, `first night`.
-    pub(super) why: &'static str,
-}
-
-/// Since when no change was told of any metric of any cell: the night of the newest one, else the first night of the newest
-/// series. None where the run is no night.
-pub(super) fn unchanged(digest: &Digest, all: &[Series]) -> Option<Unchanged> {
-    if !digest.whole {
-        return None;
-    }
-    let first = all
-        .iter()
-        .filter_map(|one| Some(one.nights.first()?.time.as_str()))
-        .min()
-        .unwrap_or(&digest.started);
-    let (since, _, why) = all
-        .iter()
-        .filter_map(|one| newest(one, first))
-        .max()
-        .unwrap_or((first, 0, FIRST_NIGHT));
-    Some(Unchanged {
-        since: since.to_owned(),
-        why,
-    })
-}
-
-/// When a series was last told to change, else when it began, with a rank and what was then. `first` is when the suite's first
-/// night began.
-fn newest<'a>(one: &'a Series, first: &str) -> Option<(&'a str, u8, &'static str)> {
-    let begin = one.nights.first()?.time.as_str();
-    let mut changes = one.changes.iter().rev();
-    let told = changes.find(|change| change.known != Known::Unconfirmed);
-    Some(match (told, one.begins.words()) {
-        // What was found is said before what began in the same night.
-        (Some(change), _) => (one.nights[change.after].time.as_str(), 2, CHANGE_FOUND),
-        (None, Some(why)) => (begin, 1, why),
-        (None, None) if begin == first => (begin, 0, FIRST_NIGHT),
-        (None, None) => (begin, 1, "new cell"),
-    })
-}
-
 /// The rows that a run adds to the history: none where it is not the whole suite.
 pub(super) fn own_rows(input: &Input<'_>) -> Vec<HistoryRow> {
     if Digest::is_whole(input) {
@@ -173,10 +124,10 @@ pub(super) fn so_far(input: &Input<'_>) -> Vec<Series> {
 pub(super) fn view(input: &Input<'_>, naming: &Naming<'_>, all: &[Series]) -> Option<NightsView> {
     let nights = all.iter().map(|one| one.nights.len()).max()?;
     let title = |id: &CellId| {
-        let cell = input.run.spec.cell(id);
+        let cell = naming.cell(id);
         cell.map_or_else(|| id.names().to_owned(), |cell| naming.title(cell))
     };
-    let (mut told, mut others) = (Vec::new(), Vec::new());
+    let (mut told, mut others) = (Together::default(), Together::default());
     for one in all {
         let new: Vec<&NightChange> = one.told_by(&input.run.id).collect();
         for change in &one.changes {
@@ -185,9 +136,10 @@ pub(super) fn view(input: &Input<'_>, naming: &Naming<'_>, all: &[Series]) -> Op
             } else {
                 (one.nights[change.after].time.clone(), &mut others)
             };
-            add(list, rank, change_view(title(&one.cell), one, change));
+            list.add(rank, change_view(title(&one.cell), one, change));
         }
     }
+    let (mut told, mut others) = (told.list, others.list);
     let changes = told.len() + others.len();
     told.sort_by(|(_, a), (_, b)| {
         let better = |view: &ChangeView| view.word != "worse";
@@ -205,14 +157,24 @@ pub(super) fn view(input: &Input<'_>, naming: &Naming<'_>, all: &[Series]) -> Op
     })
 }
 
-/// Adds a change to what changed of the same cell between the same nights, or as the first of them.
-fn add(list: &mut Vec<(String, ChangeView)>, rank: String, new: ChangeView) {
-    let is_same = |known: &ChangeView| {
-        known.title == new.title && known.between == new.between && known.word == new.word
-    };
-    match list.iter_mut().find(|(_, known)| is_same(known)) {
-        Some((_, known)) => known.parts.extend(new.parts),
-        None => list.push((rank, new)),
+/// Changes, each with its rank; those of one cell between the same nights are parts of one.
+#[derive(Default)]
+struct Together {
+    list: Vec<(String, ChangeView)>,
+    /// The places of these by title, nights and word.
+    places: HashMap<(String, String, &'static str), usize>,
+}
+
+impl Together {
+    fn add(&mut self, rank: String, new: ChangeView) {
+        let key = (new.title.clone(), new.between.clone(), new.word);
+        match self.places.get(&key) {
+            Some(place) => self.list[*place].1.parts.extend(new.parts),
+            None => {
+                self.places.insert(key, self.list.len());
+                self.list.push((rank, new));
+            }
+        }
     }
 }
 
@@ -247,16 +209,12 @@ fn summary(all: &[Series], nights: usize, changes: usize, more: usize) -> Vec<St
 
 /// The cells of which a series begins with this night, since something else has changed.
 fn begins(all: &[Series], title: &dyn Fn(&CellId) -> String) -> Vec<(String, String)> {
-    let mut said: Vec<(String, String)> = Vec::new();
-    for one in all.iter().filter(|one| one.nights.len() == 1) {
-        if let Some(why) = one.begins.words() {
-            let line = (title(&one.cell), why.to_owned());
-            if !said.contains(&line) {
-                said.push(line);
-            }
-        }
-    }
-    said
+    let mut said: HashSet<(&CellId, &str)> = HashSet::new();
+    let new = all.iter().filter(|one| one.nights.len() == 1);
+    new.filter_map(|one| Some((&one.cell, one.begins.words()?)))
+        .filter(|line| said.insert(*line))
+        .map(|(cell, why)| (title(cell), why.to_owned()))
+        .collect()
 }
 
 fn change_view(title: String, of: &Series, change: &NightChange) -> ChangeView {

@@ -13,6 +13,12 @@ pub(super) const COMPARE_NAME: &str = "templates/compare.md.j2";
 /// The template of the comparison of two runs, alone and as a section of `report.md`.
 pub(super) const COMPARE: &str = include_str!("../../templates/compare.md.j2");
 
+/// The name by which templates import how a change over the nights is told.
+const CHANGE_NAME: &str = "templates/change.md.j2";
+
+/// The macro of it.
+const CHANGE: &str = include_str!("../../templates/change.md.j2");
+
 /// The name of the badge's template.
 pub(super) const BADGE_NAME: &str = "templates/badge.svg.j2";
 
@@ -42,7 +48,7 @@ pub(super) const BUILT_IN: &[(&str, &str, &str)] = &[
 /// What any template may include, by the name of its file.
 pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
     let chosen = BUILT_IN.iter().map(|(_, file, text)| (*file, *text));
-    chosen.chain([(COMPARE_NAME, COMPARE)])
+    chosen.chain([(COMPARE_NAME, COMPARE), (CHANGE_NAME, CHANGE)])
 }
 
 /// The text of one of them.

@@ -1,11 +1,12 @@
 //! All that a template sees: every figure as a raw number and as it is shown, every cell in file
 //! order, every sentence that is to be said. Built from the records alone.
 
+use super::badge;
 use super::baseline;
 use super::board::{self, BoardView};
 use super::capacity::{self, SearchView};
 use super::caution::{self, Caution};
-use super::chosen::{MOST_CELLS, MOST_TRIALS, chosen, few_names, largest, left_out};
+use super::chosen::{chosen, shorten};
 use super::finding::{banners, findings};
 use super::found::Found;
 use super::gate::{self, GatesView};
@@ -45,6 +46,9 @@ pub struct View {
     /// The run in a sentence: gates that fell, else the largest new change over the nights, else what has changed since an
     /// earlier run, else the largest difference that was shown, else the best figure.
     pub headline: String,
+    /// The run in a value.
+    #[serde(skip)]
+    pub(super) badge: badge::Value,
     /// The suite's name.
     pub suite: String,
     /// The profile; none is the default.
@@ -305,21 +309,7 @@ impl View {
             return Self::of_found(input, found, nights);
         };
         let mut view = Self::of_shown(input, found, nights, &shown);
-        let comparisons = largest(&mut view.findings);
-        view.trials.truncate(MOST_TRIALS);
-        view.generator.truncate(MOST_TRIALS);
-        view.others.truncate(MOST_CELLS);
-        if let Some(gates) = &mut view.gates {
-            gates.held.truncate(MOST_CELLS);
-        }
-        for caution in &mut view.cautions {
-            few_names(&mut caution.cells);
-        }
-        view.banners.push(left_out(
-            shown.len(),
-            found.cells.len(),
-            (view.findings.len(), comparisons),
-        ));
+        shorten(&mut view, shown.len(), found.cells.len());
         view
     }
 
@@ -346,6 +336,7 @@ impl View {
         let (findings, basis) = findings(run, &naming, found);
         let mut view = Self {
             headline: String::new(),
+            badge: badge::Value::default(),
             question: run.spec.description.as_deref().and_then(headline::question),
             machine: method::machine_in_short(&run.host),
             page: digest::page_from_run(run, summaries),
@@ -416,6 +407,7 @@ impl View {
             repeat: repeat(run),
         };
         view.headline = headline::headline(&view);
+        view.badge = badge::value(&view);
         view
     }
 }

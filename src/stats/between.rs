@@ -9,8 +9,10 @@ use super::figures::median;
 use super::grounds::{Grounds, LEVEL};
 use super::limits::is_made_under_load;
 use super::summary::logs;
+use crate::ids::CellId;
 use crate::record::{Baseline, BaselineCell, Direction, Host, METRICS, Metric};
 use crate::units::show_bytes;
+use std::collections::{HashMap, HashSet};
 
 /// The metrics that a report of two runs is about, in the order of its columns.
 pub const HEADLINE: [&str; 7] = [
@@ -165,11 +167,10 @@ pub fn between<'a>(old: &'a Baseline, new: &'a Baseline) -> Between<'a> {
         .settings
         .as_ref()
         .map_or(MIN_EFFECT, |run| run.min_effect);
-    let has =
-        |side: &[&BaselineCell], cell: &BaselineCell| side.iter().any(|one| one.id == cell.id);
-    let (olds, news): (Vec<_>, Vec<_>) = pairs.iter().copied().unzip();
-    let gone = old.cells.iter().filter(|cell| !has(&olds, cell));
-    let added = new.cells.iter().filter(|cell| !has(&news, cell));
+    let (olds, news): (HashSet<&CellId>, HashSet<&CellId>) =
+        pairs.iter().map(|(old, new)| (&old.id, &new.id)).unzip();
+    let gone = old.cells.iter().filter(|cell| !olds.contains(&cell.id));
+    let added = new.cells.iter().filter(|cell| !news.contains(&cell.id));
     let mut cells: Vec<Across<'a>> = pairs
         .into_iter()
         .map(|(old, new)| across(old, new, same_machine))
@@ -188,16 +189,21 @@ pub fn between<'a>(old: &'a Baseline, new: &'a Baseline) -> Between<'a> {
 
 /// The cells that both have: first by names and hash, then, of those that are left, by names alone.
 fn pairs<'a>(old: &'a Baseline, new: &'a Baseline) -> Vec<(&'a BaselineCell, &'a BaselineCell)> {
-    let is_there = |cell: &BaselineCell| new.cell(&cell.id).is_some();
+    let ids: HashSet<&CellId> = new.cells.iter().map(|cell| &cell.id).collect();
+    let mut same: HashMap<&CellId, &BaselineCell> = HashMap::new();
+    let mut left: HashMap<&str, &BaselineCell> = HashMap::new();
+    for cell in &old.cells {
+        // Of several the first.
+        same.entry(&cell.id).or_insert(cell);
+        if !ids.contains(&cell.id) {
+            left.entry(cell.id.names()).or_insert(cell);
+        }
+    }
     new.cells
         .iter()
         .filter_map(|cell| {
-            let by_name = || {
-                let names = cell.id.names();
-                let mut left = old.cells.iter().filter(|other| !is_there(other));
-                left.find(|other| other.id.names() == names)
-            };
-            Some((old.cell(&cell.id).or_else(by_name)?, cell))
+            let old = same.get(&cell.id).or_else(|| left.get(cell.id.names()));
+            Some((*old?, cell))
         })
         .collect()
 }

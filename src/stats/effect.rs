@@ -7,7 +7,7 @@ use super::configured::{Setting, configured, load};
 use super::seen::Seen;
 use crate::ids::CellId;
 use crate::spec::{Cell, Expect, LoadSpec, Spec};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// What is known of the effect of another value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +86,7 @@ pub fn pairs<'c, 'a>(spec: &'a Spec, cells: &'c [CellSummary<'a>]) -> Vec<Pair<'
     let toggles = spec.axes.iter().map(|axis| (&axis.name, &axis.values));
     for (toggle, values) in toggles.filter(|(name, _)| !matches!(name.as_str(), "server" | "load"))
     {
-        let mut alike: BTreeMap<Vec<&str>, Vec<&CellSummary<'a>>> = BTreeMap::new();
+        let mut alike: HashMap<Vec<&str>, Vec<&CellSummary<'a>>> = HashMap::new();
         let having = cells
             .iter()
             .filter(|cell| value(cell.cell, toggle).is_some());

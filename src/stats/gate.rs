@@ -4,8 +4,10 @@
 use super::exact::{Interval, around_median};
 use super::regression::{self, Old, Question, together};
 use super::{CellSummary, NightChange, Rules, Series, Spread, State};
+use crate::ids::CellId;
 use crate::record::{End, Run, Trial, Unit, metric};
 use crate::spec::{Bound, Cell};
+use std::collections::HashMap;
 
 /// What a limit asks of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -363,12 +365,14 @@ pub fn judge_nights<'c, 'a>(
     say: impl Fn(&Series, &NightChange) -> String,
 ) -> Vec<Judgement<'c, 'a>> {
     let mut found = Vec::new();
+    let mut places: HashMap<(&CellId, &str), &Series> = HashMap::new();
+    for one in all {
+        places.entry((&one.cell, one.metric.name)).or_insert(one);
+    }
     for cell in cells {
         let spec: &'a Cell = cell.cell;
         for limit in spec.gates.iter().filter(|limit| limit.history) {
-            let own = all
-                .iter()
-                .find(|one| one.cell == spec.id && one.metric.name == limit.metric);
+            let own = places.get(&(&spec.id, limit.metric.as_str())).copied();
             let metric = limit.metric.as_str();
             let (value, why) = of_nights(run, cell, metric, own, !all.is_empty(), &say);
             found.push(Judgement {

@@ -192,8 +192,7 @@ fn old_side<'c, 'a>(
     cell: &CellSummary<'_>,
     cells: &'c [CellSummary<'a>],
 ) -> Option<&'c CellSummary<'a>> {
-    let id = cell.cell.baseline.as_ref()?;
-    let base = cells.iter().find(|other| other.cell.id == *id)?;
+    let base = cell.baseline_in(cells)?;
     let (a, b) = (cell.cell, base.cell);
     let toggled = |choice: &Choice| (choice.toggle.clone(), choice.value.clone());
     let others: Vec<_> = b.toggles.iter().map(toggled).collect();

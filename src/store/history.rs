@@ -216,14 +216,14 @@ fn record(row: &HistoryRow) -> [String; 13] {
     };
     let bounded = figure.is_some_and(|figure| figure.bounded);
     [
-        guarded(&row.run.0),
-        guarded(&row.time),
-        guarded(row.revision.as_deref().unwrap_or_default()),
-        guarded(row.machine.as_deref().unwrap_or_default()),
-        guarded(&row.hotlap),
-        guarded(&row.cell.0),
-        guarded(&row.state),
-        guarded(&flat(&row.reason)),
+        text(&row.run.0),
+        text(&row.time),
+        text(row.revision.as_deref().unwrap_or_default()),
+        text(row.machine.as_deref().unwrap_or_default()),
+        text(&row.hotlap),
+        text(&row.cell.0),
+        text(&row.state),
+        text(&short(&row.reason)),
         figure.map_or_else(String::new, |figure| figure.column.clone()),
         of(&|figure| Some(figure.median)),
         of(&|figure| figure.interval.map(|(low, _)| low)),
@@ -236,17 +236,19 @@ fn record(row: &HistoryRow) -> [String; 13] {
     ]
 }
 
-/// A reason in one line of bounded length, since git merges by lines.
-fn flat(reason: &str) -> String {
-    let line: String = reason
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
-    if line.chars().count() <= LONGEST_REASON {
-        return line;
+/// A reason of bounded length.
+fn short(reason: &str) -> String {
+    if reason.chars().count() <= LONGEST_REASON {
+        return reason.to_owned();
     }
-    let kept: String = line.chars().take(LONGEST_REASON).collect();
+    let kept: String = reason.chars().take(LONGEST_REASON).collect();
     format!("{kept}…")
+}
+
+/// Text in one line, since git merges by lines and each is a row.
+fn text(text: &str) -> String {
+    let line = text.replace(char::is_control, " ");
+    guarded(&line)
 }
 
 /// Text that a spreadsheet would take for a formula gets an apostrophe in front.
@@ -289,11 +291,15 @@ fn parse(line: &str) -> Result<HistoryRow, String> {
     if run.is_empty() || time.is_empty() || cell.is_empty() {
         return Err("it names no run, time or cell".to_owned());
     }
-    if time.parse::<jiff::Timestamp>().is_err() {
-        return Err(format!(
-            "{time:?} is no time; write it as 2026-11-30T19:05:00Z"
-        ));
-    }
+    // Nights are put in order by the text, so it is that of UTC whatever was written.
+    let time = match time.parse::<jiff::Timestamp>() {
+        Ok(time) => time.to_string(),
+        Err(_) => {
+            return Err(format!(
+                "{time:?} is no time; write it as 2026-11-30T19:05:00Z"
+            ));
+        }
+    };
     Ok(HistoryRow {
         run: RunId(run),
         time,

@@ -248,3 +248,27 @@ fn a_row_that_is_there_twice_with_other_figures_is_told() {
         read.notes
     );
 }
+
+#[test]
+fn a_row_is_one_line_whatever_its_texts_are() {
+    let file = File::new();
+    let mut rows = night("1");
+    rows[0].revision = Some("v1\nv2".to_owned());
+    assert!(file.append(&rows));
+    assert_eq!(file.read().notes, Vec::<String>::new());
+    assert_eq!(file.read().rows.len(), rows.len());
+    assert_eq!(file.read().rows[0].revision.as_deref(), Some("v1 v2"));
+    assert!(!file.append(&rows), "it is there");
+}
+
+#[test]
+fn nights_are_in_the_order_of_their_times_wherever_they_were_written() {
+    let file = File::new();
+    file.append(&night("1"));
+    file.write(
+        &file
+            .text()
+            .replace("2026-11-01T03:17:00Z", "2026-11-01T05:17:00+02:00"),
+    );
+    assert_eq!(file.read().rows, night("1"));
+}

@@ -102,12 +102,12 @@ pub(super) fn read(path: &Path, file: impl Read + Seek) -> Result<Samples, Store
         line: line.map(|line| line as usize),
         reason,
     };
-    let mut header = String::new();
+    let mut header = Vec::new();
     lines
-        .read_line(&mut header)
+        .read_until(b'\n', &mut header)
         .map_err(StoreError::io("read", path))?;
-    samples.is_earlier = header == EARLIER;
-    if !samples.is_earlier && header != HEADER {
+    samples.is_earlier = header == EARLIER.as_bytes();
+    if !samples.is_earlier && header != HEADER.as_bytes() {
         let reason = format!("its columns are not {}", HEADER.trim_end());
         return Err(broken(Some(1), reason));
     }
@@ -278,6 +278,8 @@ mod tests {
         let path = Path::new("samples.csv");
         let error = read(path, Cursor::new("a,b\n1,2\n")).err().unwrap();
         assert!(error.to_string().contains("line 1"), "{error}");
+        let error = read(path, Cursor::new(b"PK\xff\xfe\n")).err().unwrap();
+        assert!(error.to_string().contains("its columns are not"), "{error}");
         let bytes = format!("{HEADER}a,b,measure,1,2,,x,1,1,\n");
         let error = read(path, Cursor::new(&bytes)).err().unwrap();
         assert!(error.to_string().contains("line 2"), "{error}");

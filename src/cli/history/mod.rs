@@ -19,9 +19,10 @@ use std::path::{Path, PathBuf};
 /// Show the nights of a suite so far, and what changed in them
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each whole run adds its figures to reports/SUITE/history.csv, which is only ever appended. Nights of one
-machine and one configuration make a series; where one of these changes, a new series begins. A change is
-found from 10 nights on, with 3 on both sides, and is told by the report of the run that makes sure of it.
+Each whole run adds its figures to reports/SUITE/history.csv, which is only ever appended. Nights
+of one machine and one configuration make a series; where one of these changes, a new series begins.
+A change is found from 10 nights on, with 3 on both sides, and is told by the report of the run that
+makes sure of it.
 Two branches that both measured merge with this line in .gitattributes:
   history*.csv merge=union
 
