@@ -92,7 +92,7 @@ fn pages_have_the_best_of_very_many_cells_and_files_have_all() {
     }
     let report = text(&outputs, "report.md");
     assert!(report.contains("tables have 401 of 450 cells"), "{report}");
-    assert!(report.contains("60 of 449 comparisons, the largest"));
+    assert!(report.contains("60 of 449 comparisons (the largest)"));
     assert!(report.len() < 512 * 1024, "{} bytes", report.len());
     assert_eq!(text(&outputs, "summary.csv").lines().count(), CELLS + 1);
     assert_eq!(text(&outputs, "trials.csv").lines().count(), CELLS + 1);

@@ -56,7 +56,11 @@ pub(super) fn shorten(view: &mut View, shown: usize, cells: usize) {
     let mut cut = Cut::default();
     let comparisons = view.findings.len();
     if largest(&mut view.findings) {
-        cut.say(view.findings.len(), comparisons, "comparisons, the largest");
+        cut.say(
+            view.findings.len(),
+            comparisons,
+            "comparisons (the largest)",
+        );
     }
     cut.list(&mut view.others, MOST_CELLS, "cells without figures");
     cut.list(&mut view.trials, MOST_TRIALS, "trials of these cells");
@@ -121,14 +125,14 @@ impl Cut {
         let best = match shown {
             0 => String::new(),
             _ => format!(
-                "tables have {} of {}, of each load those that did best and what they are compared with; ",
+                "tables have {} of {} cells, of each load those that did best and what they are compared with; ",
                 show::count(shown as f64),
-                show::plural(cells, "cell")
+                show::count(cells as f64)
             ),
         };
         let lists = match self.0.as_slice() {
             [] => String::new(),
-            lists => format!("of long lists there are {}; ", lists.join(", ")),
+            lists => format!("lists are cut: {}; ", lists.join(", ")),
         };
         let why = format!("{best}{lists}summary.csv, trials.csv and report.json have all");
         ("Not every cell is shown".to_owned(), why)

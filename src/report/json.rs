@@ -23,7 +23,8 @@ use crate::stats::{
     CellSummary, Comparison, ENOUGH_TRIALS, Effect, Series, Spread, Steadiness, Verdict, effect,
     least_steady, ratio,
 };
-use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use serde::Serialize;
+use serde::ser::{SerializeMap as _, Serializer};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::io;
@@ -76,13 +77,7 @@ pub(super) fn report(
         report.insert("noise".to_owned(), noise);
     }
     value.sort_all_objects();
-    let cells = move || {
-        cells.iter().map(move |cell| {
-            let mut value = cell_json(run, cell, found);
-            value.sort_all_objects();
-            value
-        })
-    };
+    let cells = move || cells.iter().map(move |cell| CellJson::of(run, cell, found));
     let whole = Whole {
         value: &value,
         cells,
@@ -99,7 +94,7 @@ struct Whole<'v, F> {
 impl<F, I> Serialize for Whole<'_, F>
 where
     F: Fn() -> I,
-    I: Iterator<Item = Value>,
+    I: Iterator<Item: Serialize>,
 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -120,7 +115,7 @@ struct Each<'f, F>(&'f F);
 impl<F, I> Serialize for Each<'_, F>
 where
     F: Fn() -> I,
-    I: Iterator<Item = Value>,
+    I: Iterator<Item: Serialize>,
 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq((self.0)())
@@ -162,6 +157,73 @@ fn entry(metric: &Metric) -> (String, Value) {
     (metric.name.to_owned(), about)
 }
 
+/// A cell. Its figures are most of a report, so they are no values first.
+struct CellJson {
+    /// Everything, with nothing where the figures are.
+    value: Value,
+    metrics: BTreeMap<&'static str, Figure>,
+    ratios: Option<BTreeMap<&'static str, RatioFigure>>,
+}
+
+impl CellJson {
+    fn of(run: &Run, cell: &CellSummary<'_>, found: &Found<'_, '_>) -> Self {
+        let mut value = cell_json(run, cell, found);
+        value.sort_all_objects();
+        let all = METRICS.iter();
+        Self {
+            value,
+            metrics: all
+                .map(|metric| (metric.name, figure(metric, cell)))
+                .collect(),
+            ratios: ratios(run, cell, found.cells, &found.growths),
+        }
+    }
+}
+
+impl Serialize for CellJson {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in self.value.as_object().into_iter().flatten() {
+            match name.as_str() {
+                "metrics" => map.serialize_entry(name, &self.metrics)?,
+                "ratios" => map.serialize_entry(name, &self.ratios)?,
+                _ => map.serialize_entry(name, value)?,
+            }
+        }
+        map.end()
+    }
+}
+
+/// A metric of a cell. Fields of this and of what is in it are in the order of their names.
+#[derive(Serialize)]
+struct Figure {
+    interval: Option<[f64; 2]>,
+    max: Option<f64>,
+    median: Option<f64>,
+    min: Option<f64>,
+    /// Why there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    values: Vec<OfTrial>,
+}
+
+#[derive(Serialize)]
+struct OfTrial {
+    repetition: u32,
+    round: u32,
+    value: f64,
+}
+
+/// A figure as a multiple of the baseline's.
+#[derive(Serialize)]
+struct RatioFigure {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_requests: Option<u64>,
+    by_round: Vec<f64>,
+    interval: Option<[f64; 2]>,
+    ratio: f64,
+}
+
 fn cell_json(run: &Run, cell: &CellSummary<'_>, found: &Found<'_, '_>) -> Value {
     let spec = cell.cell;
     let (all, growths) = (found.cells, &found.growths);
@@ -197,7 +259,7 @@ fn cell_json(run: &Run, cell: &CellSummary<'_>, found: &Found<'_, '_>) -> Value 
         "enough_for_a_verdict": cell.enough(),
         "errors": errors(cell),
         "steady": least_steady(cell.valid(), &spec.work).map(Steadiness::word),
-        "metrics": METRICS.iter().map(|metric| figure(metric, cell)).collect::<Map<_, _>>(),
+        "metrics": null,
         "body": bodies(cell).map(|body| json!({
             "wire_bytes": body.wire,
             "wire_mean_bytes": body.mean_wire,
@@ -208,7 +270,7 @@ fn cell_json(run: &Run, cell: &CellSummary<'_>, found: &Found<'_, '_>) -> Value 
         "open_loop": paced::json(cell),
         "search": capacity::json(cell),
         "growth": growths.json(cell),
-        "ratios": ratios(run, cell, all, growths),
+        "ratios": null,
         "verdict": verdict(found.comparison(cell)),
         "roles": roles::json(cell),
         "published": published::json(cell),
@@ -229,25 +291,27 @@ fn errors(cell: &CellSummary<'_>) -> BTreeMap<&'static str, u64> {
     kinds
 }
 
-fn figure(metric: &Metric, cell: &CellSummary<'_>) -> (String, Value) {
-    let value = match cell.metric(metric.name) {
-        Some(spread) => json!({
-            "median": spread.median,
-            "min": spread.min,
-            "max": spread.max,
-            "interval": spread.interval().map(|interval| [interval.low, interval.high]),
-            "values": values(&spread),
-        }),
-        None => json!({
-            "median": null,
-            "min": null,
-            "max": null,
-            "interval": null,
-            "values": [],
-            "reason": missing(metric, cell),
-        }),
+fn figure(metric: &Metric, cell: &CellSummary<'_>) -> Figure {
+    let Some(spread) = cell.metric(metric.name) else {
+        return Figure {
+            interval: None,
+            max: None,
+            median: None,
+            min: None,
+            reason: Some(missing(metric, cell)),
+            values: Vec::new(),
+        };
     };
-    (metric.name.to_owned(), value)
+    Figure {
+        interval: spread
+            .interval()
+            .map(|interval| [interval.low, interval.high]),
+        max: Some(spread.max),
+        median: Some(spread.median),
+        min: Some(spread.min),
+        reason: None,
+        values: values(&spread),
+    }
 }
 
 fn missing(metric: &Metric, cell: &CellSummary<'_>) -> String {
@@ -259,12 +323,13 @@ fn missing(metric: &Metric, cell: &CellSummary<'_>) -> String {
         .to_owned()
 }
 
-fn values(spread: &Spread) -> Vec<Value> {
-    spread
-        .values
-        .iter()
-        .map(|v| json!({ "repetition": v.repetition, "round": v.round, "value": v.value }))
-        .collect()
+fn values(spread: &Spread) -> Vec<OfTrial> {
+    let of = |one: &crate::stats::Value| OfTrial {
+        repetition: one.repetition,
+        round: one.round,
+        value: one.value,
+    };
+    spread.values.iter().map(of).collect()
 }
 
 /// What the toggles do by which a cell departs from its baseline; null where nothing is known.
@@ -296,31 +361,27 @@ fn ratios(
     cell: &CellSummary<'_>,
     all: &[CellSummary<'_>],
     growths: &Growths<'_>,
-) -> Value {
-    let Some(base) = cell.baseline_in(all) else {
-        return Value::Null;
-    };
+) -> Option<BTreeMap<&'static str, RatioFigure>> {
+    let base = cell.baseline_in(all)?;
     if effect(cell, base).is_nothing() {
-        return Value::Null;
+        return None;
     }
     let order = run.spec.run.order;
     let of = |metric: &Metric| {
-        let mut at_requests = None;
-        let ratio = if metric.name == "rss_peak" {
+        let (ratio, at_requests) = if metric.name == "rss_peak" {
             let memory = growths.ratio(cell, base, order)?;
-            at_requests = memory.at_requests;
-            memory.ratio
+            (memory.ratio, memory.at_requests)
         } else {
             let (mine, other) = (cell.metric(metric.name)?, base.metric(metric.name)?);
-            ratio(&mine, &other, order)?
+            (ratio(&mine, &other, order)?, None)
         };
-        let interval = ratio.interval.map(|interval| [interval.low, interval.high]);
-        let mut about =
-            json!({ "ratio": ratio.value, "interval": interval, "by_round": ratio.by_round });
-        if let Some(requests) = at_requests {
-            about["at_requests"] = json!(requests);
-        }
-        Some((metric.name.to_owned(), about))
+        let figure = RatioFigure {
+            at_requests,
+            interval: ratio.interval.map(|interval| [interval.low, interval.high]),
+            ratio: ratio.value,
+            by_round: ratio.by_round,
+        };
+        Some((metric.name, figure))
     };
-    Value::Object(METRICS.iter().filter_map(of).collect())
+    Some(METRICS.iter().filter_map(of).collect())
 }

@@ -9,6 +9,7 @@ use crate::stats::{Known, Night, NightChange, Rules, Seen, Series, history_rows,
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The changes that a page shows beside those that are new.
@@ -168,10 +169,10 @@ struct Together {
 impl Together {
     fn add(&mut self, rank: String, new: ChangeView) {
         let key = (new.title.clone(), new.between.clone(), new.word);
-        match self.places.get(&key) {
-            Some(place) => self.list[*place].1.parts.extend(new.parts),
-            None => {
-                self.places.insert(key, self.list.len());
+        match self.places.entry(key) {
+            Entry::Occupied(place) => self.list[*place.get()].1.parts.extend(new.parts),
+            Entry::Vacant(place) => {
+                place.insert(self.list.len());
                 self.list.push((rank, new));
             }
         }
