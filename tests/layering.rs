@@ -249,7 +249,7 @@ fn pure_rooms_do_no_input_or_output() {
 /// Files that may ask what time it is: for the name of a run, for when something began, and for a line of a log, to be read by people.
 const MAY_KNOW_THE_DATE: &[&str] = &[
     "cli/progress.rs",
-    "cli/run.rs",
+    "cli/run/session.rs",
     "run/ceiling.rs",
     "run/runner.rs",
     "run/trial.rs",

@@ -7,6 +7,7 @@ mod load;
 mod needs;
 mod process;
 mod quantity;
+mod ready;
 mod request;
 mod runtime;
 mod selector;
