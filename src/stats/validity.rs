@@ -19,6 +19,9 @@ const LITTLE_LOW_BY_COUNT: f64 = 0.50;
 const LITTLE_EACH: u64 = 10;
 /// And below so many at all.
 const LITTLE_ALL: u64 = 100;
+/// So long in each round a connection may be idle because the machine did something else: one pause of a busy machine is most of
+/// a phase of a few milliseconds, and nothing in one of seconds.
+const LITTLE_PAUSE: Duration = Duration::from_millis(50);
 /// A window may miss its plan by this share,
 const WINDOW_SHARE: f64 = 0.01;
 /// or by this time, whichever is longer.
@@ -44,7 +47,7 @@ const WHOLE_SECOND: Duration = Duration::from_secs(1);
 ///   and reconnects took, over connections × window, is within 0.90 and 1.02. The lower bound
 ///   takes the planned duration for the window, since connections are rightly idle while the last
 ///   responses are waited for; for a fixed number of requests it is 0.50, and for the built-in generator 0.75, above which
-///   its figure is a bound ([`super::limit`]).
+///   its figure is a bound ([`super::limit`]). Below it may be 50 ms a connection and round.
 pub fn validity(load: &Load, work: &LoadSpec, max_errors: f64) -> Vec<String> {
     let mut reasons = Vec::new();
     reasons.extend(conservation(load));
@@ -332,7 +335,8 @@ fn little(load: &Load, work: &LoadSpec) -> Option<String> {
         }
         None => (LITTLE_LOW_BY_COUNT * whole, LITTLE_LOW_BY_COUNT),
     };
-    if busy + unconnected_ns(load, work) >= least && busy <= LITTLE.1 * whole {
+    let paused = places as f64 * (LITTLE_PAUSE * rounds(load)).as_nanos() as f64;
+    if busy + unconnected_ns(load, work) + paused >= least && busy <= LITTLE.1 * whole {
         return None;
     }
     Some(format!(

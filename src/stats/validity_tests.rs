@@ -300,3 +300,16 @@ fn short_rounds_are_not_held_against_littles_law() {
     assert!(little(&of(99), &ten_connections).is_none());
     assert!(little(&of(100), &ten_connections).is_some());
 }
+
+#[test]
+fn one_pause_of_a_busy_machine_contradicts_nothing() {
+    // 200 requests of 20 µs over 2 connections are 2 ms; the rest of the phase the machine did something else.
+    let phase = |window: Duration| {
+        let mut paused = load(200, Duration::from_micros(20));
+        paused.window_ns = window.as_nanos() as u64;
+        little(&paused, &work(2, Amount::Requests(200)))
+    };
+    assert_eq!(phase(Duration::from_millis(50)), None);
+    let long = phase(Duration::from_millis(150)).unwrap();
+    assert!(long.contains("Little's law"), "{long}");
+}
