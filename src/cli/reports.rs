@@ -242,6 +242,7 @@ pub(super) fn with_input<T>(
     make: impl FnOnce(&Input<'_>) -> T,
 ) -> T {
     let mut notes = stored.notes.clone();
+    notes.extend(stored.history.notes.iter().cloned());
     notes.extend(
         stored
             .run
@@ -254,7 +255,7 @@ pub(super) fn with_input<T>(
         trials: &stored.trials,
         readings: &stored.readings,
         baseline: baseline.or(stored.baseline.as_ref()),
-        history: &stored.history,
+        history: &stored.history.rows,
         notes: &notes,
     })
 }

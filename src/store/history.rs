@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 const MOST_NOTES: usize = 3;
 /// The longest reason that is kept, in characters.
 const LONGEST_REASON: usize = 300;
+/// What git puts around what two branches have in one place.
+const CONFLICT: [&str; 4] = ["<<<<<<<", "|||||||", "=======", ">>>>>>>"];
 /// What a line gets at its end that was cut off, so that nobody takes it for a row.
 const CUT_OFF: &str = " (cut off)\n";
 
@@ -73,12 +75,14 @@ pub fn read_history(path: &Path) -> Result<History, StoreError> {
                     }
                 }
             },
-            Err(reason) => wrong.push(format!("line {number} of {name} is no row: {reason}")),
+            Err(reason) => wrong.push(format!(
+                "line {number} of {name} is no row, and is left out: {reason}"
+            )),
         }
     }
     if wrong.len() > MOST_NOTES {
         wrong = vec![format!(
-            "{} lines of {name} are no rows and are left out; the first: {}",
+            "{} lines of {name} are no rows, and are left out; the first: {}",
             wrong.len(),
             wrong.first().cloned().unwrap_or_default()
         )];
@@ -270,6 +274,9 @@ fn plain(text: &str) -> String {
 
 /// A line without its end. Each line is a row of its own: no field has a line end in it.
 fn parse(line: &str) -> Result<HistoryRow, String> {
+    if CONFLICT.iter().any(|mark| line.starts_with(mark)) {
+        return Err("git left it at a conflict; take such lines out, all rows may stay".to_owned());
+    }
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .from_reader(line.as_bytes());
@@ -280,7 +287,7 @@ fn parse(line: &str) -> Result<HistoryRow, String> {
         .map_err(|error| error.to_string())?;
     if fields.len() != HISTORY_COLUMNS.len() {
         return Err(format!(
-            "it has {} fields and not {}",
+            "its fields are {} and not {}",
             fields.len(),
             HISTORY_COLUMNS.len()
         ));

@@ -167,6 +167,7 @@ fn lines_that_are_no_rows_are_counted() {
     let read = file.read();
     assert_eq!((read.rows.len(), read.notes.len()), (3, 1));
     assert!(read.notes[0].starts_with("7 lines of history.csv"));
+    assert!(read.notes[0].ends_with("its fields are 2 and not 13"));
     for to in ["fast", "-1", "NaN", ""] {
         file.append(&night("1"));
         let broken = file.text().replace(",0.000000002,", &format!(",{to},"));

@@ -1,10 +1,10 @@
 //! Reading of a run's folder. It depends on nothing but the files: a report can be
 //! made again on another machine, years later.
 
-use super::history::{history_path, read_history};
+use super::history::{History, history_path, read_history};
 use super::{RUN_FILE, SAMPLES_FILE, StoreError, TRIALS_FILE, baseline, samples};
 use crate::ids::TrialId;
-use crate::record::{Baseline, FORMAT, HistoryRow, Readings, Run, Trial};
+use crate::record::{Baseline, FORMAT, Readings, Run, Trial};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::HashSet;
@@ -26,8 +26,8 @@ pub struct Stored {
     pub baseline: Option<Baseline>,
     /// `history.csv` of its suite and profile: the rows of the runs before it, and its own. Empty where the folder does not lie
     /// among the runs of a suite.
-    pub history: Vec<HistoryRow>,
-    /// What was ignored, in a sentence each, for people to see.
+    pub history: History,
+    /// What was ignored of the run's own files, in a sentence each, for people to see.
     pub notes: Vec<String>,
     /// Whether the files must be written anew before more is appended: they end in something that must go, or lack a
     /// column.
@@ -78,9 +78,9 @@ pub fn open(folder: &Path) -> Result<Stored, StoreError> {
         }
     }
     // The records are whole without it.
-    let history = history_until(folder, &run).unwrap_or_else(|error| {
-        notes.push(format!("the history of nights is left out: {error}"));
-        Vec::new()
+    let history = history_until(folder, &run).unwrap_or_else(|error| History {
+        rows: Vec::new(),
+        notes: vec![format!("the history of nights is left out: {error}")],
     });
     Ok(Stored {
         history,
@@ -94,22 +94,25 @@ pub fn open(folder: &Path) -> Result<Stored, StoreError> {
 }
 
 /// The nights up to a run, by where its folder lies: `<out>/<suite>/runs/<run>`.
-fn history_until(folder: &Path, run: &Run) -> Result<Vec<HistoryRow>, StoreError> {
+fn history_until(folder: &Path, run: &Run) -> Result<History, StoreError> {
     let absolute = std::path::absolute(folder).map_err(StoreError::io("find", folder))?;
     let runs = absolute.parent().filter(|runs| runs.ends_with("runs"));
     let Some((out, suite)) = runs.and_then(Path::parent).and_then(|suite| {
         let name = suite.file_name()?.to_str()?;
         Some((suite.parent()?, name))
     }) else {
-        return Ok(Vec::new());
+        return Ok(History::default());
     };
     let Ok(path) = history_path(out, suite, run.spec.profile.as_deref()) else {
-        return Ok(Vec::new());
+        return Ok(History::default());
     };
     let started = run.sessions.first().map_or("", |session| &session.started);
-    let mut rows = read_history(&path)?.rows;
-    rows.retain(|row| (row.time.as_str(), &row.run) <= (started, &run.id));
-    Ok(rows)
+    let mut history = read_history(&path)?;
+    let until = (started, &run.id);
+    history
+        .rows
+        .retain(|row| (row.time.as_str(), &row.run) <= until);
+    Ok(history)
 }
 
 /// `run.json` alone.

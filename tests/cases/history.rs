@@ -257,13 +257,22 @@ fn quiet_nights_hold_their_gate_and_another_configuration_is_a_new_series() {
             .read("report.md")
             .contains("31 nights on this machine, this one included")
     );
+    // What git left at a conflict is no night, and whoever reads the page is told.
+    let history = path(&suite);
+    let nights = fs::read_to_string(&history).unwrap();
+    fs::write(&history, format!("{nights}<<<<<<< HEAD\n")).unwrap();
     // The same cell with another configuration.
     let file = suite.path().join("case.toml");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("requests = 20", "requests = 21")).unwrap();
     let third = again(&suite, &[]).exits(0);
     let begins = "a new series begins with this night (configuration changed)";
-    assert!(third.read("report.md").contains(begins));
+    let report = third.read("report.md");
+    assert!(report.contains(begins), "{report}");
+    assert!(
+        report.contains("of history.csv is no row, and is left out: git left it"),
+        "{report}"
+    );
     let shown = says(&suite, &["history", "case"]);
     assert!(shown.contains(": configuration changed)"), "{shown}");
     assert!(!shown.contains("peak RSS grew"), "{shown}");
