@@ -263,21 +263,20 @@ pub fn series(rows: &[HistoryRow], lost: &[LostNight]) -> Vec<Series> {
 
 /// The names of all cells: those of the newest run first, in their order.
 fn ordered_names(rows: &[HistoryRow]) -> Vec<&str> {
-    let mut runs: Vec<When<'_>> = rows.iter().map(when).collect();
-    runs.sort_unstable();
-    runs.dedup();
-    let mut by_run: BTreeMap<When<'_>, Vec<&str>> = BTreeMap::new();
+    let mut by_run: HashMap<When<'_>, Vec<&str>> = HashMap::new();
     for row in rows {
-        by_run.entry(when(row)).or_default().push(row.cell.names());
+        let names = by_run.entry(when(row)).or_default();
+        // The rows of a cell stand together.
+        if names.last() != Some(&row.cell.names()) {
+            names.push(row.cell.names());
+        }
     }
+    let mut runs: Vec<(When<'_>, Vec<&str>)> = by_run.into_iter().collect();
+    runs.sort_unstable();
     let mut names = Vec::new();
     let mut known: BTreeSet<&str> = BTreeSet::new();
-    for run in runs.iter().rev() {
-        for name in by_run.get(run).into_iter().flatten() {
-            if known.insert(name) {
-                names.push(*name);
-            }
-        }
+    for (_, own) in runs.into_iter().rev() {
+        names.extend(own.into_iter().filter(|name| known.insert(name)));
     }
     names
 }

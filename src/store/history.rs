@@ -3,11 +3,12 @@
 //! that is no row is left out with a note.
 
 use super::append::append;
+use super::fields::Fields;
 use super::{StoreError, plain_name};
 use crate::ids::{CellId, RunId};
 use crate::record::{AT_LEAST, HISTORY_COLUMNS, HistoryFigure, HistoryRow};
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -47,10 +48,12 @@ pub fn read_history(path: &Path) -> Result<History, StoreError> {
     };
     let text = String::from_utf8_lossy(&bytes);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let head = head();
     let mut history = History::default();
     let mut wrong: Vec<String> = Vec::new();
-    let mut seen: BTreeMap<Key, usize> = BTreeMap::new();
+    let mut seen: HashMap<Key, usize> = HashMap::new();
     let mut differing: Vec<String> = Vec::new();
+    let mut fields = Fields::new();
     for (line, number) in text.split_inclusive('\n').zip(1..) {
         let Some(whole) = line.strip_suffix('\n') else {
             history.notes.push(format!(
@@ -59,10 +62,10 @@ pub fn read_history(path: &Path) -> Result<History, StoreError> {
             continue;
         };
         let whole = whole.trim_end_matches('\r');
-        if whole.trim().is_empty() || whole == head() {
+        if whole.trim().is_empty() || whole == head {
             continue;
         }
-        match parse(whole) {
+        match parse(&fields.of(whole)) {
             // Two branches that both have a row make two of it.
             Ok(row) => match seen.entry(key(&row)) {
                 Entry::Vacant(place) => {
@@ -120,7 +123,8 @@ fn refuse_other_columns(path: &Path, text: &str) -> Result<(), StoreError> {
     };
     let ours = head();
     let cut = first.strip_suffix(CUT_OFF.trim_end()).unwrap_or(first);
-    let is_head = |line: &str| line == ours || parse(line).is_ok();
+    let mut fields = Fields::new();
+    let mut is_head = |line: &str| line == ours || parse(&fields.of(line)).is_ok();
     let is_other_head = first.starts_with("run,time") && first != ours;
     if ours.starts_with(cut) || (!is_other_head && (is_head(first) || lines.any(is_head))) {
         return Ok(());
@@ -137,13 +141,13 @@ fn refuse_other_columns(path: &Path, text: &str) -> Result<(), StoreError> {
 
 /// Whether all of these rows are there.
 pub fn has_history(path: &Path, rows: &[HistoryRow]) -> Result<bool, StoreError> {
-    let known: BTreeSet<Key> = read_history(path)?.rows.iter().map(key).collect();
+    let known: HashSet<Key> = read_history(path)?.rows.iter().map(key).collect();
     Ok(rows.iter().all(|row| known.contains(&key(row))))
 }
 
 /// Appends those of the rows that are not there yet. Says whether there were any.
 pub fn append_history(path: &Path, rows: &[HistoryRow]) -> Result<bool, StoreError> {
-    let known: BTreeSet<Key> = read_history(path)?.rows.iter().map(key).collect();
+    let known: HashSet<Key> = read_history(path)?.rows.iter().map(key).collect();
     let new: Vec<&HistoryRow> = rows
         .iter()
         .filter(|row| !known.contains(&key(row)))
@@ -272,19 +276,12 @@ fn plain(text: &str) -> String {
         .to_owned()
 }
 
-/// A line without its end. Each line is a row of its own: no field has a line end in it.
-fn parse(line: &str) -> Result<HistoryRow, String> {
-    if CONFLICT.iter().any(|mark| line.starts_with(mark)) {
+/// The row of these fields of a line. Each line is a row of its own: no field has a line end in it.
+fn parse(fields: &[&str]) -> Result<HistoryRow, String> {
+    let first = fields.first().copied().unwrap_or_default();
+    if CONFLICT.iter().any(|mark| first.starts_with(mark)) {
         return Err("git left it at a conflict; take such lines out, all rows may stay".to_owned());
     }
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .from_reader(line.as_bytes());
-    let fields = reader
-        .records()
-        .next()
-        .ok_or("it is empty")?
-        .map_err(|error| error.to_string())?;
     if fields.len() != HISTORY_COLUMNS.len() {
         return Err(format!(
             "its fields are {} and not {}",
@@ -292,7 +289,7 @@ fn parse(line: &str) -> Result<HistoryRow, String> {
             HISTORY_COLUMNS.len()
         ));
     }
-    let text = |at: usize| plain(fields.get(at).unwrap_or_default());
+    let text = |at: usize| plain(fields.get(at).copied().unwrap_or_default());
     let some = |at: usize| Some(text(at)).filter(|text| !text.is_empty());
     let (run, time, cell) = (text(0), text(1), text(5));
     if run.is_empty() || time.is_empty() || cell.is_empty() {

@@ -6,6 +6,7 @@
 mod append;
 mod baseline;
 mod error;
+mod fields;
 mod folder;
 mod history;
 mod list;
