@@ -28,6 +28,6 @@ pub use beyond::{beyond, not_applied};
 pub use ceiling::{CeilingBench, CeilingError, most_threads, own_ceiling};
 pub use checkout::{abandoned, sweep};
 pub use event::{Event, Live};
-pub use repository::{Kind, Repository, asked, revision};
+pub use repository::{Kind, Repository, asked};
 pub use runner::{Job, RunError, run};
-pub use sources::sources;
+pub use sources::{revision, sources};

@@ -252,24 +252,6 @@ pub fn asked(revision: &Text) -> String {
     })
 }
 
-/// The short revision of the repository around `folder`, `-dirty` where tracked
-/// files have changed. None outside of a repository, or without git.
-pub async fn revision(folder: &Path, scratch: &Path, program: &GuardProgram) -> Option<String> {
-    let git = Git {
-        folder: folder.to_owned(),
-        scratch: scratch.to_owned(),
-        program: program.clone(),
-    };
-    let words = ["rev-parse", "--short=7", "HEAD"];
-    let head = git.run(&words, ASKED_WITHIN).await.ok()?;
-    let dirty = if git.has_changes().await.ok()? {
-        DIRTY
-    } else {
-        ""
-    };
-    Some(format!("{}{dirty}", head.trim()))
-}
-
 /// Where and how git is called.
 #[derive(Debug, Clone)]
 struct Git {

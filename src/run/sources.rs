@@ -5,7 +5,7 @@
 use super::repository::Repository;
 use crate::ids::hex;
 use crate::process::GuardProgram;
-use crate::spec::{ProcessSpec, Spec};
+use crate::spec::{DIRTY, ProcessSpec, Spec};
 use crate::store::{SPLICE_BEGIN as BEGIN, SPLICE_END as END};
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +36,69 @@ pub async fn sources(
         one(repository, &reports, &mut all).await?;
     }
     Ok(hex(&all.finalize()))
+}
+
+/// The short revision of the repository around the suite's folder, `-dirty` where tracked files have changes; what runs write there, the
+/// reports of the nights before say, is none. No revision outside of a repository, or without git.
+pub async fn revision(
+    spec: &Spec,
+    folder: &Path,
+    out: &Path,
+    scratch: &Path,
+    program: &GuardProgram,
+) -> Option<String> {
+    let repository = Repository::around(folder, scratch, program).await.ok()?;
+    let words = ["rev-parse", "--short=7", "HEAD"];
+    let head = repository.ask(&words).await.ok()?;
+    // Of a server that somebody else started no folder is known.
+    let own = folders(spec, folder)
+        .or_else(|_| folder.canonicalize().map(|own| BTreeSet::from([own])))
+        .ok()?;
+    let reports = reports(spec, out, &own);
+    let dirty = if has_changes(&repository, &reports).await.ok()? {
+        DIRTY
+    } else {
+        ""
+    };
+    Some(format!("{}{dirty}", head.trim()))
+}
+
+/// Whether tracked files have changes, reports aside, also those that stand in other files.
+async fn has_changes(repository: &Repository, reports: &[PathBuf]) -> Result<bool, String> {
+    let words = [
+        "status",
+        "--porcelain",
+        "-z",
+        "--untracked-files=no",
+        "--no-renames",
+    ];
+    let changed = repository.ask(&words).await?;
+    let paths = changed
+        .split_terminator('\0')
+        .filter_map(|entry| entry.get(3..));
+    let others: Vec<&str> = paths
+        .filter(|path| !is_report(&repository.top().join(path), reports))
+        .collect();
+    if others.is_empty() {
+        return Ok(false);
+    }
+    let spliced = spliced(repository).await?;
+    for path in others {
+        if !spliced.contains(path) {
+            return Ok(true);
+        }
+        let committed = format!("HEAD:{path}");
+        let old = repository.ask(&["cat-file", "blob", &committed]).await;
+        let new = fs::read(repository.top().join(path)).unwrap_or_default();
+        if !old.is_ok_and(|old| without_reports(old.as_bytes()) == without_reports(&new)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn is_report(path: &Path, reports: &[PathBuf]) -> bool {
+    reports.iter().any(|report| path.starts_with(report))
 }
 
 /// The folders that matter: the suite's, and those that its servers, services and builds run in.
@@ -91,10 +154,7 @@ fn reports(spec: &Spec, out: &Path, folders: &BTreeSet<PathBuf>) -> Vec<PathBuf>
 /// Adds a repository: what its commit has, then what differs from that.
 async fn one(repository: &Repository, reports: &[PathBuf], all: &mut Sha256) -> Result<(), String> {
     let top = repository.top();
-    let is_report = |path: &str| {
-        let path = top.join(path);
-        reports.iter().any(|report| path.starts_with(report))
-    };
+    let is_report = |path: &str| is_report(&top.join(path), reports);
     let spliced = spliced(repository).await?;
     let tree = repository.ask(&["ls-tree", "-r", "-z", "HEAD"]).await?;
     for entry in tree.split_terminator('\0') {

@@ -398,6 +398,35 @@ fn what_was_measured_and_has_not_changed_is_not_measured_again() {
 }
 
 #[test]
+fn reports_of_the_nights_before_are_no_changes_of_the_revision() {
+    let repo = Repo::new("100ms", 1);
+    let page = "# Ours\n<!-- hotlap:begin -->\n<!-- hotlap:end -->\n";
+    repo.file("README.md", page);
+    repo.commit();
+    let readme = repo.path().join("README.md");
+    let splice = readme.display().to_string();
+    let night = || {
+        repo.run(&["--splice", &splice]).exits(0);
+        named(&repo.runs().pop().unwrap())
+    };
+    night();
+    repo.commit();
+    // Pages, history and the spliced file are tracked now, and written again.
+    night();
+    assert_ne!(fs::read_to_string(&readme).unwrap(), page);
+    let third = night();
+    assert!(!third.contains("dirty"), "{third}");
+    let own = fs::read_to_string(&readme).unwrap().replace("Ours", "Mine");
+    fs::write(&readme, own).unwrap();
+    let fourth = night();
+    assert!(fourth.ends_with("-dirty"), "{fourth}");
+    repo.commit();
+    repo.file("apps/index.js", "another server\n");
+    let fifth = night();
+    assert!(fifth.ends_with("-dirty"), "{fifth}");
+}
+
+#[test]
 fn another_machine_or_version_is_a_change() {
     let repo = Repo::new("100ms", 1);
     repo.run(&[]).exits(0);

@@ -73,9 +73,13 @@ impl Sessions<'_> {
     /// Where and with what this session is, and why its sources cannot be told if so.
     fn session(&self, work: &Work, folder: &Path, scratch: &Scratch) -> (Session, Option<String>) {
         let program = GuardProgram::current();
-        let revision = self
-            .runtime
-            .block_on(run::revision(folder, scratch.path(), &program));
+        let revision = self.runtime.block_on(run::revision(
+            work.spec(),
+            folder,
+            &work.out,
+            scratch.path(),
+            &program,
+        ));
         let sources = self.runtime.block_on(run::sources(
             work.spec(),
             folder,
