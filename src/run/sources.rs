@@ -1,6 +1,6 @@
 //! What a suite measures, as one hash: the commit that lies in the repository of the suite and of its servers, with what
 //! has changed there since. Two runs with the same hash measured the same files. What git ignores is not looked at, and
-//! neither are reports: a run writes them, and people commit them.
+//! neither are reports: a run writes them, and people commit them. Beside it the revision, as people read it.
 
 use super::repository::Repository;
 use crate::ids::hex;
